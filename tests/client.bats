@@ -77,7 +77,7 @@ tree_is_dead_at() { # MS after `since`
 
 # ---- promises ----
 
-@test "P1 while a lock is held, nobody else runs, whoever is killed" {
+@test "while a lock is held, nobody else runs, whoever is killed" {
 	for i in {1..6}; do
 		"$REDLOCK" -q -u "$url" -k job -t 500ms -w 8s -- \
 			witness "$T" --hold 20 --spawn 3>&- &
@@ -90,7 +90,7 @@ tree_is_dead_at() { # MS after `since`
 	[ "$(holds)" -ge 4 ]
 }
 
-@test "P3 no signal to redlock leaves a process of the command behind" {
+@test "no signal to redlock leaves a process of the command behind" {
 	[ -z "${SANITIZED:-}" ] || skip "a sanitizer catches some"
 	# those that are not caught: of a fault of its own, or not to be caught
 	for sig in ABRT BUS FPE ILL KILL SEGV SYS TRAP; do
@@ -105,7 +105,7 @@ tree_is_dead_at() { # MS after `since`
 	done
 }
 
-@test "P3 no process of the command outlives the lease" {
+@test "no process of the command outlives the lease" {
 	started -k job -t 3s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn
 	node_freeze a
@@ -116,7 +116,7 @@ tree_is_dead_at() { # MS after `since`
 	[ "$status" = 125 ]
 }
 
-@test "P7 a command that ends well after its lease was lost does not count as a success" {
+@test "a command that ends well after its lease was lost does not count as a success" {
 	start -k job -t 600ms -- sh -c "trap 'exit 0' TERM; touch $T/w
 		while :; do sleep 0.05; done"
 	wait_until exists "$T/w"
@@ -127,7 +127,7 @@ tree_is_dead_at() { # MS after `since`
 	contains "$T/err" "not renewed for"
 }
 
-@test "P8 the command has the state that it would have without redlock" {
+@test "the command has the state that it would have without redlock" {
 	give() { # NAME COMMAND...
 		local name=$1
 		shift
@@ -143,13 +143,13 @@ tree_is_dead_at() { # MS after `since`
 	[ ! -s "$T/out" ]
 }
 
-@test "P8 closed standard descriptors stay closed for the command" {
+@test "closed standard descriptors stay closed for the command" {
 	launch --close 0 --close 1 --close 2 "$REDLOCK" -u "$url" -k job -- \
 		launch --show "$T/shown"
 	run -1 grep -E '^fd [012]:' "$T/shown"
 }
 
-@test "P8 arguments and environment reach the command as they are" {
+@test "arguments and environment reach the command as they are" {
 	env -i PATH="$PATH" ODD=$'a\nb' "$REDLOCK" -u "$url" -k job \
 		-- env -0 | tr '\0' '\n' >"$T/env"
 	contains "$T/env" '^ODD=a$'
@@ -157,9 +157,9 @@ tree_is_dead_at() { # MS after `since`
 	[ "$output" = $'<><a b><-k><--help><\n><ü*>' ]
 }
 
-# ---- C1: SIGKILL of redlock ----
+# ---- SIGKILL of redlock ----
 
-@test "C1 SIGKILL of redlock kills the whole tree and releases the lock" {
+@test "SIGKILL of redlock kills the whole tree and releases the lock" {
 	started -k job -t 20s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn
 	kill -KILL "$tool"
@@ -169,7 +169,7 @@ tree_is_dead_at() { # MS after `since`
 	contains "$T/err" "was killed"
 }
 
-@test "C1 SIGKILL of redlock while its server is down: the guard releases it later" {
+@test "SIGKILL of redlock while its server is down: the guard releases it later" {
 	node_start b --dbfilename b.rdb
 	url=unix://$T/b.sock
 	started -k job -t 60s -- witness "$T" --started w --hold 60000
@@ -183,7 +183,7 @@ tree_is_dead_at() { # MS after `since`
 }
 given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 
-@test "C1 SIGKILL of redlock's whole process group leaves nothing of the command" {
+@test "SIGKILL of redlock's whole process group leaves nothing of the command" {
 	launch --session "$REDLOCK" -u "$url" -k job -t 20s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn 3>&- &
 	tool=$!
@@ -193,7 +193,7 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	wait_until lock_is_free
 }
 
-@test "C1 pkill -9 -f of redlock's command line spares the guard" {
+@test "pkill -9 -f of redlock's command line spares the guard" {
 	started -k job -t 20s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn
 	pkill -KILL -f "^$REDLOCK -u $url -k job"
@@ -201,7 +201,7 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	wait_until lock_is_free
 }
 
-@test "C1 SIGKILL of redlock while it waits leaves the holder alone" {
+@test "SIGKILL of redlock while it waits leaves the holder alone" {
 	started -k job -- witness "$T" --started w --hold 500
 	first=$tool
 	start -k job -- witness "$T"
@@ -213,7 +213,7 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "C1 C30 C31 SIGKILL at 60 random instants of redlock's life" {
+@test "SIGKILL at 60 random instants of redlock's life" {
 	for i in {1..60}; do
 		"$REDLOCK" -q -u "$url" -k job -t 400ms -- \
 			witness "$T" --hold 3 --spawn 3>&- &
@@ -228,7 +228,7 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	redlock -q -k job -t 400ms -w 5s -- witness "$T" --hold 1
 }
 
-@test "C30 redlock killed while it asks for the lock leaves none behind" {
+@test "redlock killed while it asks for the lock leaves none behind" {
 	for i in {1..10}; do
 		node_freeze a
 		start -k job -t 20s -- witness "$T"
@@ -243,7 +243,7 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C30 redlock killed before the command is born leaves none running" {
+@test "redlock killed before the command is born leaves none running" {
 	preloading inject.so
 	for gap in vfork:1:0 execvpe:1:0; do
 		inject_behind "$gap" "$REDLOCK" -u "$url" -k job -t 20s -- \
@@ -257,7 +257,7 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C30 P1 exec hangs and redlock is killed: the command dies at once" {
+@test "exec hangs and redlock is killed: the command dies at once" {
 	preloading inject.so
 	inject_behind execvpe:1:0 "$REDLOCK" -u "$url" -k job -t 60s -- \
 		witness "$T" --hold 9000
@@ -270,7 +270,7 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C31 a guard killed between the command's birth and its exec: the command dies" {
+@test "a guard killed between the command's birth and its exec: the command dies" {
 	preloading inject.so
 	# the command's process asks for its parent once it has its death signal
 	for gap in getppid:2:0 execvpe:1:0; do
@@ -286,7 +286,7 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	done
 }
 
-@test "C31 P1 exec hangs and the lease is lost: the command dies at once" {
+@test "exec hangs and the lease is lost: the command dies at once" {
 	preloading inject.so
 	inject_behind execvpe:1:0 "$REDLOCK" -u "$url" -k job -t 2s -- \
 		witness "$T" --hold 9000
@@ -332,7 +332,7 @@ stuck_guard() { # OPTIONS of the witness
 }
 still_stuck() { [ ! -e "$T/hit.over" ]; }
 
-@test "C31 P1 a guard that cannot kill: redlock kills it, and all other processes" {
+@test "a guard that cannot kill: redlock kills it, and all other processes" {
 	stuck_guard --spawn --stubborn
 	cli a set job other px 60000
 	finish
@@ -343,7 +343,7 @@ still_stuck() { [ ! -e "$T/hit.over" ]; }
 	cli a del job
 }
 
-@test "C31 P1 the guard cannot kill and redlock is killed: the kernel kills the command" {
+@test "the guard cannot kill and redlock is killed: the kernel kills the command" {
 	stuck_guard
 	kill -KILL "$tool"
 	wait_until tree_is_dead
@@ -353,7 +353,7 @@ still_stuck() { [ ! -e "$T/hit.over" ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C31 P1 the guard cannot kill, redlock is stopped repeatedly: all dead in time" {
+@test "the guard cannot kill, redlock is stopped repeatedly: all dead in time" {
 	stuck_guard
 	# without a pause, in which it could renew, or end
 	local from
@@ -370,7 +370,7 @@ still_stuck() { [ ! -e "$T/hit.over" ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C31 P1 redlock and guard are both killed: the kernel kills the command" {
+@test "redlock and guard are both killed: the kernel kills the command" {
 	started -k job -t 6s -- witness "$T" --started "$T/w" --hold 60000
 	kill -KILL "$tool" "$(guard_of "$tool")"
 	wait_until tree_is_dead
@@ -389,7 +389,7 @@ kill_both() {
 	wait_until gone "$guard"
 }
 
-@test "C31 a command whose guard died before the death signal was set is never executed" {
+@test "a command whose guard died before the death signal was set is never executed" {
 	preloading inject.so
 	inject_behind pdeathsig:1:0 "$REDLOCK" -u "$url" -k job -t 1s -- \
 		witness "$T" --started w --hold 60000
@@ -403,7 +403,7 @@ kill_both() {
 	[ ! -e "$T/w" ]
 }
 
-@test "C31 a guard that dies kills the command, though redlock is stopped" {
+@test "a guard that dies kills the command, though redlock is stopped" {
 	started -k job -t 1s -- witness "$T" --started w --hold 60000
 	kill_both
 	wait_until gone "$cmd"
@@ -411,9 +411,9 @@ kill_both() {
 	finish
 }
 
-# ---- C4, C5, C24: stopped ----
+# ---- stopped ----
 
-@test "C4 a redlock that stays stopped wakes to kill the tree in time, and says so" {
+@test "a redlock that stays stopped wakes to kill the tree in time, and says so" {
 	started -k job -t 2s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn
 	kill -STOP "$tool"
@@ -427,7 +427,7 @@ kill_both() {
 	contains "$T/err" "lease lost: not renewed for"
 }
 
-@test "C4 a redlock that is stopped again and again is killed, and the tree with it" {
+@test "a redlock that is stopped again and again is killed, and the tree with it" {
 	started -k job -t 1s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn
 	while kill -STOP "$tool" 2>/dev/null && held job; do
@@ -440,7 +440,7 @@ kill_both() {
 	[ "$status" = 137 ] || [ "$status" = 125 ]
 }
 
-@test "C4 P7 redlock neither wakes nor dies: the guard kills in time, then status 125" {
+@test "redlock neither wakes nor dies: the guard kills in time, then status 125" {
 	preloading inject.so
 	inject_behind timer_settime:1+:22 launch --default all \
 		"$REDLOCK" -u "$url" -k job -t 2s -- \
@@ -457,7 +457,7 @@ kill_both() {
 	contains "$T/err" "lease lost: not renewed for"
 }
 
-@test "C4 P7 a redlock that is late with the kill still says so: status 125" {
+@test "a redlock that is late with the kill still says so: status 125" {
 	may_need_another_try "it is killed if it is later still"
 	preloading inject.so
 	# its second write tells the guard to kill
@@ -475,7 +475,7 @@ kill_both() {
 	contains "$T/err" "lease lost: not renewed for"
 }
 
-@test "C4 redlock, guard and command stopped at once are dead in time" {
+@test "redlock, guard and command stopped at once are dead in time" {
 	started -k job -t 500ms -- witness "$T" --started w --hold 9000 --spawn
 	kill -STOP "$tool" "$(guard)" "$cmd"
 	while held job && ! tree_is_dead; do pause 0.01; done
@@ -483,7 +483,7 @@ kill_both() {
 	finish
 }
 
-@test "C5 a stopped command keeps its lock" {
+@test "a stopped command keeps its lock" {
 	launch --default all --session "$REDLOCK" -u "$url" -k job -t 300ms -- \
 		witness "$T" --started w --hold 100 2>"$T/err" 3>&- &
 	tool=$!
@@ -498,7 +498,7 @@ kill_both() {
 	[ "$(holds)" = 1 ]
 }
 
-@test "C24 a redlock stopped by a debugger is killed in time" {
+@test "a redlock stopped by a debugger is killed in time" {
 	started -k job -t 600ms -- witness "$T" --started w --hold 9000 --spawn
 	helper launch --trace "$tool" >"$T/trace" 2>"$T/trace.err"
 	wait_until test -s "$T/trace" -o -s "$T/trace.err"
@@ -507,14 +507,14 @@ kill_both() {
 	tree_is_dead
 }
 
-# ---- C7, C18: clocks ----
+# ---- clocks ----
 
 clocks() { # BOOT REAL, in ms
 	echo "$1 $2" >"$T/clock.new"
 	mv "$T/clock.new" "$T/clock"
 }
 
-@test "C7 after a suspension longer than the lease the tree is dead at once" {
+@test "after a suspension longer than the lease the tree is dead at once" {
 	preloading clockshim.so
 	clocks 0 0
 	CLOCKSHIM=$T/clock LD_PRELOAD=$(shim clockshim.so) \
@@ -530,7 +530,7 @@ clocks() { # BOOT REAL, in ms
 	wait_until lock_is_free
 }
 
-@test "C7 a suspension shorter than half the lease has no effect" {
+@test "a suspension shorter than half the lease has no effect" {
 	preloading clockshim.so
 	clocks 0 0
 	CLOCKSHIM=$T/clock LD_PRELOAD=$(shim clockshim.so) \
@@ -543,7 +543,7 @@ clocks() { # BOOT REAL, in ms
 	[ "$(holds)" = 1 ]
 }
 
-@test "C18 setting the date forward or back by days has no effect" {
+@test "setting the date forward or back by days has no effect" {
 	preloading clockshim.so
 	clocks 0 0
 	CLOCKSHIM=$T/clock LD_PRELOAD=$(shim clockshim.so) \
@@ -560,7 +560,7 @@ clocks() { # BOOT REAL, in ms
 	cli a del other
 }
 
-# ---- C8: a virtual machine that is paused, and knows nothing of it ----
+# ---- a virtual machine that is paused, and knows nothing of it ----
 
 # redlock as $tool, its guard as $guard, and a tree of two that run "sh $T/old";
 # their fence is in $T/first.
@@ -601,7 +601,7 @@ resume_with_clock() {
 	resume_old
 }
 
-@test "C8 paused for longer than T by the clock: dead before another has the lock" {
+@test "paused for longer than T by the clock: dead before another has the lock" {
 	start_old -t 3s
 	pause_old
 	another_fence >"$T/second"
@@ -613,7 +613,7 @@ resume_with_clock() {
 	lock_is_free
 }
 
-@test "C8 paused, clock included, while another took the lock: killed, status 125" {
+@test "paused, clock included, while another took the lock: killed, status 125" {
 	local began
 
 	preloading clockshim.so
@@ -637,7 +637,7 @@ resume_with_clock() {
 	lock_is_free
 }
 
-@test "C8 paused, clock included, while another had and released the lock: killed, too" {
+@test "paused, clock included, while another had and released the lock: killed, too" {
 	preloading clockshim.so
 	own_clock start_old -t 1s
 	pause_with_clock
@@ -652,7 +652,7 @@ resume_with_clock() {
 	lock_is_free
 }
 
-@test "C8 paused, clock included, and nobody took the lock: set again, all goes on" {
+@test "paused, clock included, and nobody took the lock: set again, all goes on" {
 	preloading clockshim.so
 	own_clock start_old -t 1s
 	pause_with_clock
@@ -666,14 +666,14 @@ resume_with_clock() {
 	lock_is_free
 }
 
-# ---- C9, C20, C21: short of memory or time ----
+# ---- short of memory or time ----
 
-@test "C9 a command that is killed gives 137, and the lock is released" {
+@test "a command that is killed gives 137, and the lock is released" {
 	run -137 redlock -k job -- sh -c 'kill -KILL $$'
 	lock_is_free
 }
 
-@test "C9 a command that the kernel kills for memory gives 137" {
+@test "a command that the kernel kills for memory gives 137" {
 	need_root
 	group=/sys/fs/cgroup/memory/redlock.$$
 	mkdir "$group" 2>/dev/null || skip "no memory cgroup of version 1"
@@ -684,7 +684,7 @@ resume_with_clock() {
 	lock_is_free
 }
 
-@test "C20 starved of processor time, redlock renews or ends the command" {
+@test "starved of processor time, redlock renews or ends the command" {
 	for i in {1..8}; do
 		helper sh -c 'ulimit -t 3; while :; do :; done'
 	done
@@ -697,7 +697,7 @@ resume_with_clock() {
 
 has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
 
-@test "C21 redlock and guard together have less than 1 MB of private memory" {
+@test "redlock and guard together have less than 1 MB of private memory" {
 	[ -z "${SANITIZED:-}" ] || skip "a sanitizer needs more"
 	started -k job -t 2s -- witness "$T" --started w --hold 60000
 	wait_until has_threads "$tool" 2
@@ -706,9 +706,9 @@ has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
 	finish
 }
 
-# ---- C10, C11, C12, C22, C23, C36: the system says no ----
+# ---- the system says no ----
 
-@test "C10 a fork that fails is reported, and nothing stays locked" {
+@test "a fork that fails is reported, and nothing stays locked" {
 	preloading inject.so
 	run -70 inject fork:1:11 "$REDLOCK" -u "$url" -k job -- witness "$T"
 	[[ $output == *"cannot fork"* ]]
@@ -719,7 +719,7 @@ has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C10 if no thread can be created, redlock renews without one" {
+@test "if no thread can be created, redlock renews without one" {
 	preloading inject.so
 	run -0 inject pthread_create:1+:11 "$REDLOCK" -u "$url" -k job -t 300ms \
 		-- witness "$T" --hold 700
@@ -727,7 +727,7 @@ has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
 	[ -e "$T/hit" ]
 }
 
-@test "C11 a command that cannot be executed gives 126 or 127 as env does" {
+@test "a command that cannot be executed gives 126 or 127 as env does" {
 	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
 	printf '#!/no/such/interpreter\n' >"$T/script"
 	chmod +x "$T/script"
@@ -745,14 +745,14 @@ has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
 	run -127 redlock -k job -- ''
 }
 
-@test "C11 too long an environment gives 126" {
+@test "too long an environment gives 126" {
 	preloading inject.so
 	run -126 inject execvpe:1:7 "$REDLOCK" -u "$url" -k job -- true
 	[[ $output == *"too long"* ]]
 	lock_is_free
 }
 
-@test "C12 with few descriptors redlock holds, reconnects and releases" {
+@test "with few descriptors redlock holds, reconnects and releases" {
 	launch --limit nofile=16 "$REDLOCK" -q -u "$url" -k job -t 600ms -- \
 		witness "$T" --started w --hold 900 3>&- &
 	tool=$!
@@ -769,7 +769,7 @@ calls() { # of scripts, since the server started
 }
 calls_are() { [ "$(calls)" -ge "$1" ]; }
 
-@test "C12 any low ulimit at the start: the command runs, or redlock says why not" {
+@test "any low ulimit at the start: the command runs, or redlock says why not" {
 	local limit
 
 	command -v prlimit >/dev/null || skip "no prlimit"
@@ -790,7 +790,7 @@ calls_are() { [ "$(calls)" -ge "$1" ]; }
 	[ ! -e "$T/ran" ]
 }
 
-@test "C12 P1 any ulimit lowered during a hold: renewed, and killed when redlock is" {
+@test "any ulimit lowered during a hold: renewed, and killed when redlock is" {
 	local limit guard
 
 	command -v prlimit >/dev/null || skip "no prlimit"
@@ -819,7 +819,7 @@ calls_are() { [ "$(calls)" -ge "$1" ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C12 no descriptor for a new connection for a while is survived" {
+@test "no descriptor for a new connection for a while is survived" {
 	preloading inject.so
 	inject socket:2:24 start -k job -t 600ms -- \
 		witness "$T" --started w --hold 700
@@ -850,12 +850,12 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	echo "$1: $((k - 1)) calls" >&2
 }
 
-@test "C22 whichever allocation fails: no crash, no lock left, no false message" {
+@test "whichever allocation fails: no crash, no lock left, no false message" {
 	preloading inject.so
 	sweep malloc 12
 }
 
-@test "C22 whichever pipe, timer, socket or send fails: no crash, no false message" {
+@test "whichever pipe, timer, socket or send fails: no crash, no false message" {
 	preloading inject.so
 	sweep pipe2 24
 	sweep timer_create 11
@@ -864,7 +864,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	sweep send 104
 }
 
-@test "C23 without room for the deadman's signal redlock refuses to run" {
+@test "without room for the deadman's signal redlock refuses to run" {
 	run -70 launch --limit sigpending=0 "$REDLOCK" -u "$url" -k job -- \
 		witness "$T"
 	[[ $output == *deadman*"ulimit -i"* ]]
@@ -872,7 +872,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	lock_is_free
 }
 
-@test "C23 the limit of queued signals is reached: who fails says which limit it is" {
+@test "the limit of queued signals is reached: who fails says which limit it is" {
 	local most
 
 	need_root
@@ -887,7 +887,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	[ "$(holds)" = 0 ]
 }
 
-@test "C36 without getrandom(2) tokens still differ" {
+@test "without getrandom(2) tokens still differ" {
 	preloading inject.so
 	for i in 1 2 3; do
 		inject getrandom:1+:38 "$REDLOCK" -u "$url" -k job -- \
@@ -896,9 +896,9 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	[ "$(sort -u "$T/tokens" | wc -l)" = 3 ]
 }
 
-# ---- C13, C15, C16, C17, C27, C28, C34: the command resists ----
+# ---- the command resists ----
 
-@test "C13 where pids are used again soon, no stranger is killed" {
+@test "where pids are used again soon, no stranger is killed" {
 	need_root
 	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
 	unshare -fp --mount-proc sh -c 'echo 301 >/proc/sys/kernel/pid_max' \
@@ -931,7 +931,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	wait_until lock_is_free
 }
 
-@test "C15 a process left running is reported and left alone, and the lock passes on" {
+@test "a process left running is reported and left alone, and the lock passes on" {
 	run -0 redlock -k job -- sh -c "sleep 5 >/dev/null 2>&1 3>&- &
 		echo \$! >$T/left"
 	[[ $output == *"left processes running"* ]]
@@ -939,14 +939,14 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	kill "$(cat "$T/left")"
 }
 
-@test "C9 a process that the command killed before its end does not count as left" {
+@test "a process that the command killed before its end does not count as left" {
 	for i in {1..10}; do
 		run -0 redlock -k job -- sh -c 'sleep 61.3 & kill -9 $!'
 		[ -z "$output" ]
 	done
 }
 
-@test "C15 C27 on loss, double-forked and setsid processes are killed, too" {
+@test "on loss, double-forked and setsid processes are killed, too" {
 	start -k job -t 3s -- sh -c "
 		setsid sh -c 'sleep 60 & echo \$! >$T/one; exec sleep 61' &
 		(setsid sleep 62 & echo \$! >$T/two)
@@ -961,7 +961,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	[ "$status" = 125 ]
 }
 
-@test "C16 a command that ignores TERM is killed before the lease ends" {
+@test "a command that ignores TERM is killed before the lease ends" {
 	started -k job -t 1s -- witness "$T" --started w --hold 9000 --stubborn
 	node_freeze a
 	finish
@@ -971,7 +971,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	contains "$T/err" "killing the command"
 }
 
-@test "C16 -K sets the time between TERM and KILL" {
+@test "-K sets the time between TERM and KILL" {
 	for grace in 0 400ms; do
 		rm -f "$T/term" "$T/w"
 		start -k job -t 3s -K "$grace" -- sh -c "
@@ -1006,7 +1006,7 @@ freeze() { # PID: no signal ends it now
 	wait_until contains "$group/freezer.state" FROZEN
 }
 
-@test "C17 a command that cannot die keeps its lock while redlock lives" {
+@test "a command that cannot die keeps its lock while redlock lives" {
 	need_root
 	started -k job -t 2s --max-hold 1s -K 100ms -- \
 		witness "$T" --started w --hold 9000
@@ -1020,7 +1020,7 @@ freeze() { # PID: no signal ends it now
 	lock_is_free
 }
 
-@test "C17 P7 a lost lease, a command that cannot die: redlock waits for it, status 125" {
+@test "a lost lease, a command that cannot die: redlock waits for it, status 125" {
 	need_root
 	started -k job -t 2s -- witness "$T" --started w --hold 9000
 	freeze_command
@@ -1035,7 +1035,7 @@ freeze() { # PID: no signal ends it now
 }
 
 # Redlock's first strike does not reach all, and the guard never kills.
-@test "C31 a guard that can neither run nor die: redlock strikes until all are dead" {
+@test "a guard that can neither run nor die: redlock strikes until all are dead" {
 	need_root
 	start_many 3000 -k job -t 3s
 	freeze "$(guard_of "$tool")"
@@ -1050,7 +1050,7 @@ all_ended() { ! pgrep -f "linger many .* $1" >/dev/null; }
 
 is_past() { [ "$(now_ms)" -gt "$1" ]; } # MS
 
-@test "C17 C35 the guard dies, the command cannot: redlock lives on to kill the rest" {
+@test "the guard dies, the command cannot: redlock lives on to kill the rest" {
 	need_root
 	started -k job -t 2s -- \
 		witness "$T" --started w --hold 60000 --spawn --stubborn
@@ -1068,7 +1068,7 @@ is_past() { [ "$(now_ms)" -gt "$1" ]; } # MS
 	tree_is_dead
 }
 
-@test "C17 redlock killed: its lock is not released before the command is dead" {
+@test "redlock killed: its lock is not released before the command is dead" {
 	need_root
 	started -k job -t 20s -- witness "$T" --started w --hold 9000
 	freeze_command
@@ -1098,7 +1098,7 @@ as_nobody() { # OPTION...
 	wait_until pgrep -f "^$T/sleep"
 }
 
-@test "C28 a lease that is lost under a command of another user: 125, and whose it is" {
+@test "a lease that is lost under a command of another user: 125, and whose it is" {
 	as_nobody -t 2s
 	other=$(pgrep -f "^$T/sleep")
 	cli a set job stolen px 60000 >/dev/null
@@ -1111,7 +1111,7 @@ as_nobody() { # OPTION...
 	cli a del job >/dev/null
 }
 
-@test "C28 a signal for a command of another user is sent once" {
+@test "a signal for a command of another user is sent once" {
 	as_nobody -t 20s
 	other=$(pgrep -f "^$T/sleep")
 	kill -TERM "$tool"
@@ -1125,7 +1125,7 @@ as_nobody() { # OPTION...
 }
 switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 
-@test "C1 without /proc nothing runs" {
+@test "without /proc nothing runs" {
 	need_root
 	run -70 --separate-stderr unshare -m sh -c '
 		mount -t tmpfs none /proc && exec "$@"' sh \
@@ -1135,7 +1135,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	lock_is_free
 }
 
-@test "C21 after the first renewals the guard's memory is locked; others die before it" {
+@test "after the first renewals the guard's memory is locked; others die before it" {
 	need_root
 	[ -z "${SANITIZED:-}" ] || skip "a sanitizer makes nothing of mlockall()"
 	started -k job -t 1s -- witness "$T" --started w --hold 60000
@@ -1151,7 +1151,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	finish
 }
 
-@test "C28 redlock is killed over a command of another user: the guard says whose it is" {
+@test "redlock is killed over a command of another user: the guard says whose it is" {
 	as_nobody -t 20s
 	other=$(pgrep -f "^$T/sleep")
 	kill -KILL "$tool"
@@ -1163,7 +1163,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	wait_until lock_is_free
 }
 
-@test "C34 a command that forks without end is killed to the last process" {
+@test "a command that forks without end is killed to the last process" {
 	ulimit -u 4000 2>/dev/null || true
 	cat >"$T/bomb" <<-'END'
 	# each makes two more and ends; a counter keeps the machine alive
@@ -1187,7 +1187,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	wait_until exists "$T/up"
 }
 
-@test "C34 P1 a tree that takes long to die is killed earlier" {
+@test "a tree that takes long to die is killed earlier" {
 	may_need_another_try "the deadman may come first"
 	start_many 4000 -k job -t 1s
 	# two renewals later its size is known
@@ -1200,7 +1200,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	[ "$status" = 125 ]
 }
 
-@test "P6 what has ended does not make a tree large: nothing said, nothing killed" {
+@test "what has ended does not make a tree large: nothing said, nothing killed" {
 	may_need_another_try "so short a lease may be lost"
 	: >"$T/on"
 	start -q -k job -t 2s -- linger ended 6000 "$T/on"
@@ -1215,7 +1215,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	no_message
 }
 
-@test "C34 P7 a tree too large for its lease is reported once" {
+@test "a tree too large for its lease is reported once" {
 	may_need_another_try "so short a lease may be lost at once"
 	start_many 4000 -k job -t 300ms
 	wait_until contains "$T/err" \
@@ -1227,7 +1227,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	wait_until lock_is_free
 }
 
-@test "C21 the process that kills when memory runs out needs none" {
+@test "the process that kills when memory runs out needs none" {
 	preloading inject.so
 	# what opens a directory in the C library allocates
 	inject_behind opendir:1+:12 "$REDLOCK" -u "$url" -k job -t 20s -- \
@@ -1240,9 +1240,9 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	wait_until lock_is_free
 }
 
-# ---- C25, C26, C32, C35, C37, C38 ----
+# ---- the rest of the machine ----
 
-@test "C25 with SIGCHLD ignored and everything blocked, redlock still works" {
+@test "with SIGCHLD ignored and everything blocked, redlock still works" {
 	launch --ignore 17 --block all --umask 077 --subreaper --close 0 \
 		"$REDLOCK" -u "$url" -k job -t 300ms -- \
 		witness "$T" --hold 500
@@ -1251,7 +1251,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 		sh -c 'exit 9'
 }
 
-@test "C25 TERM reaches the command although it was blocked at the start" {
+@test "TERM reaches the command although it was blocked at the start" {
 	launch --default all --block 15 "$REDLOCK" -u "$url" -k job -- \
 		bash -c "trap 'exit 5' INT; touch $T/w # dash unblocks
 		while :; do sleep 0.05; done" 3>&- &
@@ -1263,7 +1263,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	[ "$status" = 5 ]
 }
 
-@test "C25 a signal blocked at the start reaches the command and does not end the wait" {
+@test "a signal blocked at the start reaches the command and does not end the wait" {
 	cli a set job other px 60000
 	launch --default all --block 15 "$REDLOCK" -u "$url" -k job -t 20s -- \
 		python3 -c 'import signal, sys; sys.exit(signal.sigwait([15]) - 9)' \
@@ -1277,14 +1277,14 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	lock_is_free
 }
 
-@test "C26 the command inherits no descriptor of redlock" {
+@test "the command inherits no descriptor of redlock" {
 	launch --show "$T/without" 3>&-
 	"$REDLOCK" -u "$url" -k job -t 300ms -- sh -c "sleep 0.2
 		launch --show $T/with" 3>&-
 	diff <(grep ^fd "$T/without") <(grep ^fd "$T/with")
 }
 
-@test "C29 a command that ends as its lease ends is either done or lost" {
+@test "a command that ends as its lease ends is either done or lost" {
 	node_start b
 	for ms in 225 230 235 238 240 242 245 250; do
 		"$REDLOCK" -u "unix://$T/b.sock" -k "job$ms" -t 300ms -K 0 -- \
@@ -1310,7 +1310,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	node_thaw b
 }
 
-@test "C32 as PID 1 of a container, redlock passes TERM on and reaps" {
+@test "as PID 1 of a container, redlock passes TERM on and reaps" {
 	need_root
 	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
 	unshare -fp --mount-proc "$REDLOCK" -u "$url" -k job -- \
@@ -1324,7 +1324,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	lock_is_free
 }
 
-@test "C32 as PID 1, a stopped redlock does not let its command outlive the lease" {
+@test "as PID 1, a stopped redlock does not let its command outlive the lease" {
 	need_root
 	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
 	unshare -fp --kill-child --mount-proc "$REDLOCK" -u "$url" -k job \
@@ -1337,7 +1337,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	tree_is_dead
 }
 
-@test "C35 a killed guard: the command dies with it, and redlock says so" {
+@test "a killed guard: the command dies with it, and redlock says so" {
 	started -k job -t 20s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn
 	kill -KILL "$(guard)"
@@ -1348,7 +1348,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	lock_is_free
 }
 
-@test "C35 a guard killed while redlock waits ends the waiting" {
+@test "a guard killed while redlock waits ends the waiting" {
 	cli a set job other px 60000
 	start -k job -- witness "$T"
 	wait_until contains "$T/err" "waiting.*: held by"
@@ -1359,7 +1359,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	cli a del job
 }
 
-@test "C19 P1 standard error on a disk that hangs: the tree is dead in time" {
+@test "standard error on a disk that hangs: the tree is dead in time" {
 	make_disk
 	launch --default all "$REDLOCK" -u "$url" -k job -t 3s -- \
 		witness "$T" --hold 600000 --spawn --stubborn --started "$T/w" \
@@ -1375,7 +1375,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	redlock -k job -- witness "$T"
 }
 
-@test "C19 P1 messages to a disk that hangs delay no kill" {
+@test "messages to a disk that hangs delay no kill" {
 	make_disk
 	launch --default all "$REDLOCK" -v -u "$url" -k job -t 3s -- \
 		witness "$T" --hold 600000 --spawn --stubborn --started "$T/w" \
@@ -1390,7 +1390,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	cli a del job >/dev/null
 }
 
-@test "C19 C10 the same without a thread: all messages arrive in the end" {
+@test "the same without a thread: all messages arrive in the end" {
 	preloading inject.so
 	make_disk
 	LD_PRELOAD=$(shim inject.so) INJECT=pthread_create:1+:11 \
@@ -1414,7 +1414,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	contains "$T/disk/err" "lease lost"
 }
 
-@test "C19 C2 TERM ends the command and the lock is released, though the disk hangs" {
+@test "TERM ends the command and the lock is released, though the disk hangs" {
 	make_disk
 	launch --default all "$REDLOCK" -v -u "$url" -k job -t 60s -- \
 		witness "$T" --hold 600000 --started "$T/w" \
@@ -1429,7 +1429,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	wait_until lock_is_free
 }
 
-@test "C35 a guard killed while redlock is stopped: nothing outlives the lease" {
+@test "a guard killed while redlock is stopped: nothing outlives the lease" {
 	started -k job -t 2s -- \
 		witness "$T" --started w --hold 60000 --spawn --stubborn
 	kill -STOP "$tool"
@@ -1440,7 +1440,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	finish
 }
 
-@test "C1 pkill -9 -f KEY hits neither guard nor keeper" {
+@test "pkill -9 -f KEY hits neither guard nor keeper" {
 	started -k job-of-mine -t 20s -- \
 		witness "$T" --started w --hold 60000 --spawn --stubborn
 	IFS= read -rd '' title <"/proc/$(guard)/cmdline"
@@ -1451,7 +1451,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	wait_until free job-of-mine
 }
 
-@test "C35 a stopped guard wakes, and kills when redlock is killed" {
+@test "a stopped guard wakes, and kills when redlock is killed" {
 	started -k job -t 20s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn
 	g=$(guard)
@@ -1464,7 +1464,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 
 # From before redlock dies until well after the lease has run out. A guard that
 # was stopped again before its wake-up was delivered must be woken once more.
-@test "C35 redlock and its guard are stopped again and again: all dead soon after" {
+@test "redlock and its guard are stopped again and again: all dead soon after" {
 	local us
 
 	for us in 10 100 300 1000 3000; do
@@ -1479,7 +1479,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	done
 }
 
-@test "C35 a guard stopped while redlock is killed: all dead when the lease ends" {
+@test "a guard stopped while redlock is killed: all dead when the lease ends" {
 	local i
 
 	for i in 1 2 3; do
@@ -1494,7 +1494,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	done
 }
 
-@test "C12 no descriptor is to be had: redlock, or its guard, kills all the same" {
+@test "no descriptor is to be had: redlock, or its guard, kills all the same" {
 	local how
 
 	preloading inject.so
@@ -1521,7 +1521,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 }
 
 # What is mounted there may show the processes of another namespace.
-@test "C1 something is mounted over /proc during a hold: redlock, or its guard, kills" {
+@test "something is mounted over /proc during a hold: redlock, or its guard, kills" {
 	local how
 
 	private_mounts
@@ -1552,7 +1552,7 @@ started_within() {
 	cmd=$(cat "$T/w")
 }
 
-@test "C35 a guard that is stopped before the go starts the command all the same" {
+@test "a guard that is stopped before the go starts the command all the same" {
 	may_need_another_try "the first renewal may come first"
 	cli a set job other px 60000
 	start -k job -t 60s -- touch "$T/ran"
@@ -1567,7 +1567,7 @@ started_within() {
 	below $(($(now_ms) - since)) 700 # and not at the first renewal, after 1 s
 }
 
-@test "C35 a guard stopped for good while the command ends does not block redlock" {
+@test "a guard stopped for good while the command ends does not block redlock" {
 	started -k job -t 1s -- witness "$T" --started w --until "$T/end"
 	kill -STOP "$(guard)"
 	: >"$T/end"
@@ -1575,7 +1575,7 @@ started_within() {
 	[ "$status" = 0 ]
 }
 
-@test "C37 a command is ended at the deadline by KILL, without a core" {
+@test "a command is ended at the deadline by KILL, without a core" {
 	cd "$T"
 	ulimit -c unlimited
 	started -k job -t 5s -- witness "$T" --started w --hold 9000 --stubborn
@@ -1586,7 +1586,7 @@ started_within() {
 	run ! compgen -G "$T/core*"
 }
 
-@test "C37 redlock dies of the command's QUIT without a core of its own" {
+@test "redlock dies of the command's QUIT without a core of its own" {
 	mkdir "$T/cwd"
 	ulimit -c unlimited
 	cd "$T/cwd"
@@ -1600,7 +1600,7 @@ started_within() {
 	run ! compgen -G "$T/cwd/*"
 }
 
-@test "C38 with its binary removed, a holder renews, loses nothing and releases" {
+@test "with its binary removed, a holder renews, loses nothing and releases" {
 	cp "$REDLOCK" "$T/redlock"
 	"$T/redlock" -u "$url" -k job -t 300ms -- \
 		witness "$T" --started w --hold 700 2>"$T/err" 3>&- &
@@ -1691,15 +1691,15 @@ namespace_dies_with_both() { # root|user
 	wait_until no_storm
 	wait_until lock_is_free # by itself
 }
-@test "C39 C34 in a PID namespace nothing outlives redlock and its guard" {
+@test "in a PID namespace nothing outlives redlock and its guard" {
 	need_root
 	namespace_dies_with_both root
 }
-@test "C39 C34 the same in a user's PID namespace" {
+@test "the same in a user's PID namespace" {
 	need_user
 	namespace_dies_with_both user
 }
-@test "C2 P7 a run in a PID namespace: status, TERM, and nothing stays" {
+@test "a run in a PID namespace: status, TERM, and nothing stays" {
 	local as=()
 
 	[ "$(id -u)" = 0 ] && take_recipe root || take_recipe user

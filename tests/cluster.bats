@@ -72,7 +72,7 @@ after_a_while() { # as many renewals as make the lease, twice
 	done
 }
 
-@test "S23 U7 every string of three letters over {}ab is a key: locked, held, released" {
+@test "every string of three letters over {}ab is a key: locked, held, released" {
 	local a b c key n=0
 
 	use_cluster
@@ -167,7 +167,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 
 # ---- slots that move ----
 
-@test "S23 a slot moves during a hold and a wait: only -v mentions it" {
+@test "a slot moves during a hold and a wait: only -v mentions it" {
 	use_cluster
 	hold 2500 -t 2s -v
 	line 3
@@ -252,7 +252,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	[ "$status" = 143 ]
 }
 
-@test "S23 MOVED is remembered: a hold asks no node again that redirected it" {
+@test "MOVED is remembered: a hold asks no node again that redirected it" {
 	local first
 
 	use_cluster
@@ -268,7 +268,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 		tr -d '\r' | sed -n 's/^errorstat_MOVED:count=//p')" -le 2 ]
 }
 
-@test "S23 ASK is followed: a lock whose keys all moved before their slot" {
+@test "ASK is followed: a lock whose keys all moved before their slot" {
 	local to
 
 	use_cluster

@@ -762,7 +762,7 @@ off_by() {
 # What doctor says is to be typed about KEY
 cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 
-@test "S38 foreign entries in the line are noted until somebody has dropped them" {
+@test "foreign entries in the line are noted until somebody has dropped them" {
 	cli a zadd 'job:redlock:{job}:queue' 1 'some garbage' >/dev/null
 	doctor 0 job
 	finds note keys "job: .*has entries that are not redlock's; the next client mends that"
@@ -936,7 +936,7 @@ local_gone() { [ ! -e "$T/mine/redis.sock" ]; }
 
 # ---- this machine ----
 
-@test "C1 a missing, foreign or restricted /proc is reported, by --version too" {
+@test "a missing, foreign or restricted /proc is reported, by --version too" {
 	local as=() what
 	[ "$(id -u)" = 0 ] || as=(-Ur)
 	unshare "${as[@]}" -m true 2>/dev/null || skip "no mount namespaces here"
@@ -968,7 +968,7 @@ local_gone() { [ ! -e "$T/mine/redis.sock" ]; }
 	machine true wrong 'it belongs to another PID namespace' 'guard process: NO: '
 }
 
-@test "P7 ok, note, wrong and problems are colored on a terminal or on demand" {
+@test "ok, note, wrong and problems are colored on a terminal or on demand" {
 	local bad=$'\e[1;31mwrong\e[0m  '
 
 	cli a set job nonsense >/dev/null

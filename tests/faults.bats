@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Several masters under fire: faults S30 to S36, N3 and N6 to N10 on N nodes, by
+# Several masters under fire: what servers and networks do to N nodes, by
 # real servers that die, freeze and forget, by partitions, and by a proxy before
 # each server. REDLOCK_FAULTS=SECONDS makes the long runs that long (make
 # check-faults), with faults drawn from RANDOM, whose seed is printed.
@@ -140,11 +140,11 @@ one_holds_and_eight_wait() { # N
 	[ "$(holds)" = 8 ]
 }
 
-@test "S1 S33 each of three forgets and freezes in turn during a hold, then eight run" {
+@test "each of three forgets and freezes in turn during a hold, then eight run" {
 	one_holds_and_eight_wait 3
 }
 
-@test "S1 S33 each of five forgets and freezes in turn during a hold, then eight run" {
+@test "each of five forgets and freezes in turn during a hold, then eight run" {
 	one_holds_and_eight_wait 5
 }
 
@@ -162,11 +162,11 @@ eight_contend() { # N
 	tell "$(holds) holds by 8 clients on $1 servers"
 }
 
-@test "S30 S33 eight contend on three while one after another is down: all get the lock" {
+@test "eight contend on three while one after another is down: all get the lock" {
 	eight_contend 3
 }
 
-@test "S30 S33 eight contend on five, two of them down at a time: all get the lock" {
+@test "eight contend on five, two of them down at a time: all get the lock" {
 	several 5 auto
 	contenders 8
 	node_freeze a
@@ -183,7 +183,7 @@ eight_contend() { # N
 	tell "$(holds) holds by 8 clients on 5 servers"
 }
 
-@test "S31 S33 most servers killed and emptied at once, repeatedly: never two at a time" {
+@test "most servers killed and emptied at once, repeatedly: never two at a time" {
 	local n
 
 	several 3 auto
@@ -220,7 +220,7 @@ all_at_random() { # however many are out
 
 # ---- split votes ----
 
-@test "S36 sixteen clients ask five servers at one instant: all are done within seconds" {
+@test "sixteen clients ask five servers at one instant: all are done within seconds" {
 	local i began pids=
 
 	several 5
@@ -271,7 +271,7 @@ behind_network() { # N
 	there=$url
 }
 
-@test "N3 S30 a minority cut off from the holder: no effect, and later held there again" {
+@test "a minority cut off from the holder: no effect, and later held there again" {
 	behind_network 3
 	keep
 	cut 127.0.0.3
@@ -285,7 +285,7 @@ behind_network() { # N
 	[ "$(holds)" = 0 ] # nobody but this one, which was ended
 }
 
-@test "N3 S31 a majority cut off during a hold: dead while the servers keep the lock" {
+@test "a majority cut off during a hold: dead while the servers keep the lock" {
 	local left n
 
 	behind_network 3
@@ -307,7 +307,7 @@ behind_network() { # N
 	pass_all
 }
 
-@test "N3 a partition without a majority: nobody gets the lock until it heals" {
+@test "a partition without a majority: nobody gets the lock until it heals" {
 	local pids=
 
 	behind_network 5
@@ -341,7 +341,7 @@ behind_proxies() { # N
 	proxied
 }
 
-@test "N6 every connection half-open on all of three, repeatedly: renewed on others" {
+@test "every connection half-open on all of three, repeatedly: renewed on others" {
 	local i
 
 	behind_proxies 3
@@ -387,18 +387,18 @@ waits_at() { # NAME
 	[ "$(cli "$1" zcount 'job:redlock:{job}:queue' 0 +inf)" = 1 ]
 }
 
-@test "N6 two of three do not answer a waiter's release: it is next all the same" {
+@test "two of three do not answer a waiter's release: it is next all the same" {
 	unheard a b
 	is_next
 }
 
-@test "N6 one of three does not answer a waiter's release, one is dead: it is next" {
+@test "one of three does not answer a waiter's release, one is dead: it is next" {
 	unheard a
 	node_kill b
 	is_next
 }
 
-@test "N7 replies of one held for 2 T, then of two: never granted on an old lease" {
+@test "replies of one held for 2 T, then of two: never granted on an old lease" {
 	local n
 	local -A was
 
@@ -430,7 +430,7 @@ granted_by() { # NAME: since then
 	[ "${now:-0}" -gt "${was[$1]:-0}" ]
 }
 
-@test "N7 replies of two of three held during a hold for 0.4 T: no effect; longer: dead" {
+@test "replies of two of three held during a hold for 0.4 T: no effect; longer: dead" {
 	behind_proxies 3
 	hold 1200
 	network a hold
@@ -450,7 +450,7 @@ granted_by() { # NAME: since then
 	wait_until have 0
 }
 
-@test "N8 cut after the request on all, and before each reply: one run" {
+@test "cut after the request on all, and before each reply: one run" {
 	local k n
 
 	behind_proxies 3
@@ -472,7 +472,7 @@ granted_by() { # NAME: since then
 	[ "$(holds)" = 4 ]
 }
 
-@test "N9 every request runs twice on each, at once or later: each of four runs once" {
+@test "every request runs twice on each, at once or later: each of four runs once" {
 	local i pids=
 
 	behind_proxies 3
@@ -488,7 +488,7 @@ granted_by() { # NAME: since then
 	[ "$(holds)" = 4 ]
 }
 
-@test "N10 late answers and a late first connection of one server are released again" {
+@test "late answers and a late first connection of one server are released again" {
 	behind_proxies 3
 	network c delay 300
 	run -0 redlock -k job -t 20s --node-timeout 50ms -- witness "$T"
@@ -498,7 +498,7 @@ granted_by() { # NAME: since then
 	[ "$(holds)" = 2 ]
 }
 
-@test "N11 byte by byte on two of three" {
+@test "byte by byte on two of three" {
 	behind_proxies 3
 	network b dribble
 	network c dribble
@@ -506,7 +506,7 @@ granted_by() { # NAME: since then
 	ends_with 0
 }
 
-@test "S32 N4 N8 N9 four contend, each server's network fails in turn: all get the lock" {
+@test "four contend, each server's network fails in turn: all get the lock" {
 	local n mode
 
 	behind_proxies 3

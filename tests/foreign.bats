@@ -25,7 +25,7 @@ load lib/line
 	[ "$(holds)" = 1 ]
 }
 
-@test "U13 foreign: another program's SET NX fails while we hold, and works afterwards" {
+@test "foreign: another program's SET NX fails while we hold, and works afterwards" {
 	hold 300
 	[ "$(cli a set job theirs nx px 1000)" = "" ]
 	ends_with 0
@@ -35,7 +35,7 @@ load lib/line
 	redlock -q -k job -- witness "$T"
 }
 
-@test "U13 foreign: a plain release of another program frees its lock for us" {
+@test "foreign: a plain release of another program frees its lock for us" {
 	cli a set job theirs px 60000
 	start_hold 10
 	wait_until contains "$T/err" 'another program'

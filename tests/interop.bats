@@ -244,7 +244,7 @@ changes() { cut -d' ' -f1 "$T/log" | uniq | wc -l; }
 	finish
 }
 
-@test "U13 redlock, python-lock and node-redlock count together, and miss none" {
+@test "redlock, python-lock and node-redlock count together, and miss none" {
 	them node-redlock
 	contenders 10 redlock python-lock node-redlock redlock python-lock \
 		node-redlock redlock python-lock node-redlock redlock

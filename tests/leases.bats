@@ -31,7 +31,7 @@ in_leaves() {
 	wait_until exists "$T/over.in"
 }
 
-@test "U9 a short lease does not start beside a long one, nor a long one beside a short" {
+@test "a short lease does not start beside a long one, nor a long one beside a short" {
 	client long "$alone" -t 6s
 	running long
 	not_beside short writer
@@ -48,7 +48,7 @@ in_leaves() {
 	ended short
 }
 
-@test "U9 a long lease deleted by hand is healed as long: a short one does not start" {
+@test "a long lease deleted by hand is healed as long: a short one does not start" {
 	client long "$alone" -t 3s
 	running long
 	cli a del job >/dev/null
@@ -83,7 +83,7 @@ lasts_for_the_long_one_outside() { # HOW the lock goes
 	ended out
 }
 
-@test "U9 deleted by hand, healed by a short nested run: it lasts for the long lease" {
+@test "deleted by hand, healed by a short nested run: it lasts for the long lease" {
 	lasts_for_the_long_one_outside cli a del job
 }
 
@@ -91,7 +91,7 @@ lasts_for_the_long_one_outside() { # HOW the lock goes
 	lasts_for_the_long_one_outside lose_all
 }
 
-@test "U9 lost with all data: a short one joins once the long one has set it again" {
+@test "lost with all data: a short one joins once the long one has set it again" {
 	out_and_in 8s 300ms
 	frozen out
 	cli a flushall >/dev/null
@@ -128,7 +128,7 @@ lasts_for_the_long_one_inside() { # HOW the lock goes
 	forgotten_in 8000
 }
 
-@test "U9 deleted by hand, healed by a short reader: it lasts for the long one inside" {
+@test "deleted by hand, healed by a short reader: it lasts for the long one inside" {
 	lasts_for_the_long_one_inside delete_shared
 }
 
@@ -162,7 +162,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 	forgotten_in 8000
 }
 
-@test "U9 a short reader heals for as long as a long one may read" {
+@test "a short reader heals for as long as a long one may read" {
 	heals_for_a_long_reader delete_shared
 }
 
@@ -171,7 +171,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 }
 
 # A waiter knows how long a holder may go on without knowing of a loss.
-@test "U9 after a loss of data a short lease waits as long as a long one may not know" {
+@test "after a loss of data a short lease waits as long as a long one may not know" {
 	client long "$alone" -t 4s
 	running long
 	lines_up writer short -t 300ms
@@ -188,7 +188,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 	ended short
 }
 
-@test "U9 after a loss of data it waits also if the long one joined a short one" {
+@test "after a loss of data it waits also if the long one joined a short one" {
 	: >"$T/stay.in"
 	redlock -q -k job -t 400ms -- sh -c "$(inner) -t 8s -- sh -c '
 		echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.01
@@ -209,7 +209,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 
 # A waiter that was handed the lock claims it when it looks; meanwhile the counter
 # moves on.
-@test "S38 the state is lost between a hand-over and its claim: no fence is given twice" {
+@test "the state is lost between a hand-over and its claim: no fence is given twice" {
 	client h "$together" -t 10s
 	running h
 	client first "$together" -N 2 -t 10s
@@ -233,7 +233,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 	ended x
 }
 
-@test "U9 leases of different length on one key exclude each other, each by its own" {
+@test "leases of different length on one key exclude each other, each by its own" {
 	local i pids= pid
 
 	for i in 1 2 3 4; do
@@ -245,7 +245,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 	[ "$(holds)" = 4 ]
 }
 
-@test "U9 a newcomer with a short lease waits out the long one of a holder that died" {
+@test "a newcomer with a short lease waits out the long one of a holder that died" {
 	# without descendants: with both killed at once, those would live on
 	helper "$REDLOCK" -q -u "$url" -k job -t 4s -- \
 		witness "$T" --hold 60000 --started "$T/started"

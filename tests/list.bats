@@ -155,7 +155,7 @@ of['foreign']['role'] == 'foreign' and of['foreign']['state'] == 'held'"
 	cli a flushall >/dev/null
 }
 
-@test "P7 no bytes of a key, host or command control the terminal; JSON has them all" {
+@test "no bytes of a key, host or command control the terminal; JSON has them all" {
 	forge a $'e\e[31mvil' $'h\e]0;x\a'
 	forge a $'new\nline'
 	forge a 'a}b{c'

@@ -882,7 +882,7 @@ refuses() { # STATUS TEXT, of a run that would start the server
 
 # ---- a server that hangs, and the environment of its starter ----
 
-@test "C2 local: a server that accepts no connections does not delay -n, -w or TERM" {
+@test "local: a server that accepts no connections does not delay -n, -w or TERM" {
 	locally -q -k a -- true
 	server=$(servers)
 	kill -STOP "$server"

@@ -258,7 +258,6 @@ lint: all
 	cd $(srcdir) && scripts/check-lua.sh
 	cd $(srcdir) && scripts/check-layers.sh
 	cd $(srcdir) && scripts/check-docs.sh $(abs_builddir)/redlock
-	cd $(srcdir) && scripts/check-codes.sh
 format:
 	clang-format -i $(C_FILES)
 

@@ -483,7 +483,7 @@ keepers() {
 	echo "$tool" "$guard" $(pgrep -P "$guard")
 }
 
-@test "C12 any low ulimit, then or later: a keeper renews and releases" {
+@test "any low ulimit, then or later: a keeper renews and releases" {
 	limited
 	local limit p all
 
@@ -1050,7 +1050,7 @@ our_lockservers() { # other tests may have some, too
 	"$REDLOCK" -w 20s -k job -- true
 }
 
-@test "P7 only REDLOCK_TOKEN exported: a run of the same key is refused at once: 64" {
+@test "only REDLOCK_TOKEN exported: a run of the same key is refused at once: 64" {
 	local o was
 
 	REDLOCK_TOKEN=$("$REDLOCK" lock -t 20s -u "$url" job)
@@ -1102,7 +1102,7 @@ REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this ru
 	end_hold
 }
 
-@test "P7 --hold on a terminal: a live line with time, how to end it and who waits" {
+@test "--hold on a terminal: a live line with time, how to end it and who waits" {
 	TERM=xterm NO_COLOR=1 run -130 pty size:24x100 \
 		'wait:redlock: job: holding 0s; Ctrl-C releases it; 0 waiting' \
 		"run:'$REDLOCK' -q -u $url -w 20s -k job -- touch $T/ran & echo >$T/began" \
@@ -1122,7 +1122,7 @@ REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this ru
 	[[ $output != *holding* ]]
 }
 
-@test "P7 messages of --hold take the place of its live line" {
+@test "messages of --hold take the place of its live line" {
 	TERM=xterm NO_COLOR=1 run -125 pty size:24x100 'wait:0 waiting' \
 		"run:redis-cli -s $T/a.sock set job other px 60000" 'wait:lease lost' -- \
 		"$REDLOCK" lock -u "$url" --hold -t 900ms job

@@ -81,7 +81,7 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 
 # ---- the restart guard ----
 
-@test "S33 servers just started do not vote for T and a second; off works at once" {
+@test "servers just started do not vote for T and a second; off works at once" {
 	several 3 off # and just started
 	"$REDLOCK" -k job -t 2s -n -u "$url" -- true
 	settings
@@ -104,7 +104,7 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 	[ "$(holds)" = 2 ]
 }
 
-@test "S33 one of three was restarted: the others grant at once, and it is held there" {
+@test "one of three was restarted: the others grant at once, and it is held there" {
 	several 3 auto
 	node_restart b
 	# (a majority starts it: what the third says may come later)
@@ -118,7 +118,7 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 	fails 75 '--restart-guard' redlock -n -k job -t 1s -- touch "$T/ran"
 }
 
-@test "S33 without the right to INFO it cannot see a restart, says so with -v, goes on" {
+@test "without the right to INFO it cannot see a restart, says so with -v, goes on" {
 	several 3 off # and just started
 	settings
 	on_all acl setuser joe on '>pw' '~*' +@all -info >/dev/null
@@ -138,7 +138,7 @@ fence_on() { # NAME: at least the holder's
 	[ "$(counter "$1")" -ge "$(cat "$T/fence")" ]
 }
 
-@test "S1 S17 a node that comes back empty, or lost the key, is held again, with a line" {
+@test "a node that comes back empty, or lost the key, is held again, with a line" {
 	several 3 auto
 	keep
 	wait_until have 3
@@ -162,7 +162,7 @@ fence_on() { # NAME: at least the holder's
 	wait_until have 0
 }
 
-@test "S30 a node down at the start joins the hold, but not before its guard time ends" {
+@test "a node down at the start joins the hold, but not before its guard time ends" {
 	several 3 auto
 	node_kill c
 	keep
@@ -181,7 +181,7 @@ fence_on() { # NAME: at least the holder's
 	lacks "$T/err" SIGTERM
 }
 
-@test "S30 a node that comes back is repaired while others try the lock all the time" {
+@test "a node that comes back is repaired while others try the lock all the time" {
 	several 3
 	node_kill c
 	keep -t 6s
@@ -200,7 +200,7 @@ fence_on() { # NAME: at least the holder's
 reads_on() { # NODE N: that node has N readers
 	[ "$(cli "$1" hkeys 'job:redlock:{job}:state' | grep -c '^hold:')" = "$2" ]
 }
-@test "S30 readers are repaired on a node that was down, and survive another's death" {
+@test "readers are repaired on a node that was down, and survive another's death" {
 	several 3
 	node_kill c
 	stay r1 -k job -s
@@ -262,7 +262,7 @@ on_each() { # WORD...: so the shell says it to all servers
 	[ -e "$T/ran" ]
 }
 
-@test "S30 a nested run is repaired with the run around it" {
+@test "a nested run is repaired with the run around it" {
 	several 3
 	node_kill c
 	: >"$T/stay.in"
@@ -304,20 +304,20 @@ let_in_go() {
 	contains "$T/in" 'status 0' || { cat "$T/in" >&2; return 1; }
 	wait_until have 0
 }
-@test "S30 a nested run that outlives the outer one repairs the lock, survives a node" {
+@test "a nested run that outlives the outer one repairs the lock, survives a node" {
 	alone_on_two
 	hold_alike 2
 	fails 75 'held by' redlock -v -n -k job -t 1s --node-timeout 900ms -- touch "$T/ran"
 	let_in_go
 }
-@test "S30 a nested reader that outlives the outer one lets others read on that node" {
+@test "a nested reader that outlives the outer one lets others read on that node" {
 	alone_on_two -s
 	redlock -n -s -k job -t 1s -- true
 	fails 75 'held by' redlock -v -n -k job -t 1s --node-timeout 900ms -- touch "$T/ran"
 	let_in_go
 }
 
-@test "S18 a node where another holds the key is left alone, and taken when it is free" {
+@test "a node where another holds the key is left alone, and taken when it is free" {
 	several 3
 	cli c set job theirs >/dev/null
 	keep
@@ -338,7 +338,7 @@ let_in_go() {
 
 # ---- what is no independent server ----
 
-@test "S34 two sockets of one server, or socket and port: refused, with both names" {
+@test "two sockets of one server, or socket and port: refused, with both names" {
 	several 1
 	ln -s a.sock "$T/alias.sock"
 	fails 78 "a.sock and .*alias.sock are the same server" redlock -k job \
@@ -350,7 +350,7 @@ let_in_go() {
 	wait_until have 0
 	wait_until no_lock_left d
 }
-@test "S34 localhost and 127.0.0.1 are one server: it counts once, however often" {
+@test "localhost and 127.0.0.1 are one server: it counts once, however often" {
 	local i names='127.0.0.1:[0-9]+ and localhost:[0-9]+ are the same server'
 
 	several 1
@@ -373,7 +373,7 @@ let_in_go() {
 	[ ! -e "$T/ran" ]
 	wait_until no_lock_left d
 }
-@test "S34 a server found to be the same after the start is reported, and has one vote" {
+@test "a server found to be the same after the start is reported, and has one vote" {
 	several 3
 	on_ports 1 port_launch d
 	node_freeze d
@@ -391,7 +391,7 @@ let_in_go() {
 	ends_with 0
 }
 
-@test "S34 one of three masters is a replica for a moment: the others are a quorum" {
+@test "one of three masters is a replica for a moment: the others are a quorum" {
 	several 3
 	cli b replicaof "$(random_address)" 1
 	redlock -k job -n -- witness "$T" 2>"$T/err"
@@ -410,14 +410,14 @@ let_in_go() {
 	cli a replicaof no one
 }
 
-@test "S34 a replica that is needed for a quorum is refused" {
+@test "a replica that is needed for a quorum is refused" {
 	several 2
 	cli b replicaof "$(random_address)" 1
 	fails 78 "b.sock: .*replica" redlock -k job -- touch "$T/ran"
 	wait_until have 0
 }
 
-@test "S34 a member of a Cluster that is needed for a quorum is refused" {
+@test "a member of a Cluster that is needed for a quorum is refused" {
 	several 1
 	wait_until shared cluster_ok
 	fails 78 "lone.sock: a node of a Cluster" redlock -k job \
@@ -426,7 +426,7 @@ let_in_go() {
 }
 
 # KeyDB's, or a server that its scripts see the same way
-@test "S34 an active replica that is needed for a quorum is refused" {
+@test "an active replica that is needed for a quorum is refused" {
 	several 1
 	printf '%s\n' 'def answer(words):' \
 		'    if words[0] == b"EVAL" and b"granted" in words[1]:' \
@@ -445,7 +445,7 @@ cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 
 # ---- all that there is on one server ----
 
-@test "P5 on three servers waiters run in the order in which they came" {
+@test "on three servers waiters run in the order in which they came" {
 	several 3
 	keep
 	for i in 1 2 3 4 5 6; do line "$i"; done
@@ -455,7 +455,7 @@ cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 	wait_until have 0
 }
 
-@test "P5 on three servers, one dead or frozen, waiters run in order" {
+@test "on three servers, one dead or frozen, waiters run in order" {
 	several 3
 	keep
 	node_kill b
@@ -519,7 +519,7 @@ cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 # slot 0 on one and slot 1 on the other. Measured: both run within 0.5 s; once in
 # 300 times they go on crossing each other and need 2.1 s. If each kept what it
 # was given, it would be 2.5 to 7 s every time.
-@test "P4 two slots, one of three servers dead, two runs at one moment: both run soon" {
+@test "two slots, one of three servers dead, two runs at one moment: both run soon" {
 	local began i took=() slow=0
 
 	several 3
@@ -757,7 +757,7 @@ replica_follows() {
 
 # ---- servers that are down ----
 
-@test "S12 one of three refuses us and all goes on; two of three: status 77" {
+@test "one of three refuses us and all goes on; two of three: status 77" {
 	several 3
 	locked c
 	run -0 redlock -n -k job -- witness "$T"
@@ -774,7 +774,7 @@ locked() { # NAME
 	echo hush >"$T/$1.auth"
 }
 
-@test "S31 two of three die during a hold: dead before 0.85 T of the last renewal, 125" {
+@test "two of three die during a hold: dead before 0.85 T of the last renewal, 125" {
 	several 3
 	keep -t 3s
 	wait_until have 3
@@ -791,7 +791,7 @@ locked() { # NAME
 	wait_until have 0
 }
 
-@test "S30 two of five dead at the start, one more empty: held by three, then by four" {
+@test "two of five dead at the start, one more empty: held by three, then by four" {
 	several 5
 	node_kill a
 	node_freeze d
@@ -805,7 +805,7 @@ locked() { # NAME
 	let_go
 }
 
-@test "P7 one of three down is no threat; with two it says how long until the kill" {
+@test "one of three down is no threat; with two it says how long until the kill" {
 	several 3
 	hold 20000 -t 9s --restart-guard off
 	node_kill a
@@ -819,7 +819,7 @@ locked() { # NAME
 }
 
 # A replica that was promoted lacks the latest writes, but has been up for long.
-@test "S4 counters that a failover set back become the time: no fence is given twice" {
+@test "counters that a failover set back become the time: no fence is given twice" {
 	local first n
 
 	several 3

@@ -4,7 +4,7 @@
 load lib/common
 load lib/line
 
-@test "P7 in a log: one line when the waiting begins, one when it ends" {
+@test "in a log: one line when the waiting begins, one when it ends" {
 	keep
 	line 1
 	line 2
@@ -17,14 +17,14 @@ load lib/line
 	grep -q '^redlock: job: waiting (place 2): held by ' "$T/err.2"
 }
 
-@test "P7 a short wait is not mentioned" {
+@test "a short wait is not mentioned" {
 	hold 20
 	run -0 --separate-stderr redlock -k job -- true
 	[ -z "$stderr" ]
 	ends_with 0
 }
 
-@test "P7 --log-format json: one object a line, with events for programs" {
+@test "--log-format json: one object a line, with events for programs" {
 	keep --reason 'a "b"'
 	line 1 --log-format json
 	wait_until contains "$T/err.1" waiting
@@ -47,7 +47,7 @@ assert acquired["fence"] > 1.7e15
 END
 }
 
-@test "P7 --log-format json: errors are objects, too" {
+@test "--log-format json: errors are objects, too" {
 	cli a set job $'x\e"\\' px 60000 >/dev/null
 	run -75 --separate-stderr redlock -k job -n --log-format json -- true
 	/usr/bin/python3 -c 'import json, sys
@@ -57,7 +57,7 @@ assert e["token"] == "x\\x1b\"\\" and e["ttl_left_ms"] > 0, e' "$stderr"
 	cli a del job >/dev/null
 }
 
-@test "P7 --log-format json: a key too long for a line is shortened, no event is lost" {
+@test "--log-format json: a key too long for a line is shortened, no event is lost" {
 	/usr/bin/python3 - "$REDLOCK" "$url" "$T/a.sock" "$top" <<'END'
 import base64, json, os, subprocess, sys
 redlock, url, sock, top = sys.argv[1:]
@@ -98,7 +98,7 @@ on_terminal() { # STEP... -- ARGUMENT...
 }
 wipe=$'\r\e[J'
 
-@test "P7 a live line on a terminal: time, limit, place, holder, command, age, reason" {
+@test "a live line on a terminal: time, limit, place, holder, command, age, reason" {
 	LOGNAME=ann keep --reason why
 	on_terminal size:24x200 "wait:in line" "wait:waiting 1s" \
 		"run:kill $worker" -- -w 30m -- echo done
@@ -110,7 +110,7 @@ wipe=$'\r\e[J'
 	[[ $output != *$'\n'*held* ]]
 }
 
-@test "P7 the live line while the server does not answer costs no processor" {
+@test "the live line while the server does not answer costs no processor" {
 	node_start b
 	url=unix://$T/b.sock
 	node_freeze b
@@ -124,7 +124,7 @@ wipe=$'\r\e[J'
 	node_thaw b
 }
 
-@test "P7 a holder that does not describe itself leaves no empty brackets" {
+@test "a holder that does not describe itself leaves no empty brackets" {
 	keep --no-describe
 	on_terminal size:24x120 "wait:lease left" "run:kill $worker" -- -- echo done
 	[[ $output = *'in line): an anonymous holder, '*'s, lease left '* ]]
@@ -132,7 +132,7 @@ wipe=$'\r\e[J'
 	let_go
 }
 
-@test "P7 bytes from Redis cannot control the terminal" {
+@test "bytes from Redis cannot control the terminal" {
 	cli a set job $'x\e[31m' px 60000 >/dev/null
 	on_terminal size:24x120 "wait:lease left" "run:redis-cli -s $T/a.sock del job" \
 		-- -- echo done
@@ -140,7 +140,7 @@ wipe=$'\r\e[J'
 	[[ $output != *$'\e[31m'* ]]
 }
 
-@test "P7 a background job gets lines, not a live line, and stty tostop stops nothing" {
+@test "a background job gets lines, not a live line, and stty tostop stops nothing" {
 	keep
 	TERM=xterm RL="$(unblanked "$REDLOCK") -u $url" PS1=% run pty "send:stty tostop -echo; set -b\n" \
 		"wait:%" "send:\$RL -k job -- sh -c 'echo ran >$T/order' &\n" \
@@ -151,7 +151,7 @@ wipe=$'\r\e[J'
 	let_go
 }
 
-@test "P7 Ctrl-C removes the live line" {
+@test "Ctrl-C removes the live line" {
 	keep
 	on_terminal "wait:in line" "send:^C" -- -- echo done
 	[ "$status" = 130 ]
@@ -160,7 +160,7 @@ wipe=$'\r\e[J'
 	kill -KILL "$holder"
 }
 
-@test "P7 the live line fits a terminal that is made narrower" {
+@test "the live line fits a terminal that is made narrower" {
 	keep
 	on_terminal size:24x200 "wait:in line" size:24x30 \
 		"wait:${wipe}redlock: job: waiting 1s (1s…" "run:kill $worker" \
@@ -172,7 +172,7 @@ wipe=$'\r\e[J'
 	[[ $last = 'redlock: job: waiting '?'s (1s…'$'\r'* ]] # 29 columns
 }
 
-@test "P7 messages beside the live line do not mix with it" {
+@test "messages beside the live line do not mix with it" {
 	keep
 	on_terminal "wait:in line" "run:redis-cli -s $T/a.sock client kill \
 		type normal >/dev/null || true" "wait:busy" "run:kill $worker" \
@@ -184,7 +184,7 @@ wipe=$'\r\e[J'
 		not grep -v '^$\|^redlock: \|^done$'
 }
 
-@test "P7 color on a terminal only, and not with NO_COLOR; --color always without one" {
+@test "color on a terminal only, and not with NO_COLOR; --color always without one" {
 	keep
 	NO_COLOR='' on_terminal "wait:in line" "run:kill $worker" \
 		-- -- echo done
@@ -202,7 +202,7 @@ wipe=$'\r\e[J'
 	let_go
 }
 
-@test "P7 TERM=dumb and -q show no live line" {
+@test "TERM=dumb and -q show no live line" {
 	keep
 	TERM=dumb run -0 pty "wait:): held by" "run:kill $worker" -- "$REDLOCK" -u "$url" \
 		-k job -- echo done
@@ -214,7 +214,7 @@ wipe=$'\r\e[J'
 	let_go
 }
 
-@test "P8 C19 a blocked standard error delays neither the grant nor the command" {
+@test "a blocked standard error delays neither the grant nor the command" {
 	mkfifo "$T/pipe"
 	exec 8<>"$T/pipe"
 	head -c 65536 /dev/zero >&8

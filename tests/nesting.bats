@@ -4,7 +4,7 @@
 load lib/common
 load lib/kinds
 
-@test "C33 nesting: a run inside the holder joins, with its token, fence and slot" {
+@test "nesting: a run inside the holder joins, with its token, fence and slot" {
 	redlock -k job -- sh -c "env | grep ^REDLOCK_ | sort >'$T/outer'
 		$(inner) -n -- sh -c 'env | grep ^REDLOCK_ | sort >\"$T/inner\"'"
 	for v in TOKEN FENCE SLOT KEY FENCES; do
@@ -334,7 +334,7 @@ load lib/kinds
 	ended a
 }
 
-@test "S2 a loss of the last second forgets a nested run: its next renewal is enough" {
+@test "a loss of the last second forgets a nested run: its next renewal is enough" {
 	helper "$REDLOCK" -q -u "$url" -k job -t 3s -- sh -c '
 		: >"$1/outer"; linger until "$1/go"
 		"$0" -q -k job -t 3s -- witness "$1" --hold 60000 --started "$1/inner" &

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What the network between redlock and one server can do: faults N1 to N16.
+# What the network between redlock and one server can do.
 #
 # Mostly by the proxy of lib/proxy.c. Where the kernel itself has to drop, reset
 # or run out, redlock and the proxy live in a network (and mount) namespace of
@@ -67,7 +67,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 
 # ---- no connection ----
 
-@test "N1 nobody listens: retried, then status 69 when the wait is over" {
+@test "nobody listens: retried, then status 69 when the wait is over" {
 	url=unix://$T/nobody.sock
 	began=$(now_ms)
 	run -69 redlock -k job -w 300ms -- witness "$T"
@@ -216,7 +216,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	run -75 redlock unlock job --token "$token"
 }
 
-@test "N1 a server that comes up while we retry is used" {
+@test "a server that comes up while we retry is used" {
 	proxy_start a
 	px refuse
 	start_hold 10
@@ -226,7 +226,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "N1 connection refused during a hold for 0.4 T disturbs nothing" {
+@test "connection refused during a hold for 0.4 T disturbs nothing" {
 	proxy_start a
 	hold 900
 	px refuse
@@ -238,7 +238,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	lacks "$T/err" SIGTERM
 }
 
-@test "N2 a black hole: our own time-out ends the connect, not the kernel's" {
+@test "a black hole: our own time-out ends the connect, not the kernel's" {
 	private_net
 	on_port drop
 	url=redis://127.0.0.1
@@ -250,7 +250,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	[[ $output != *'redlock: job: ' ]] # a reason is named
 }
 
-@test "N2 a black hole that opens while we retry: a new connection is used" {
+@test "a black hole that opens while we retry: a new connection is used" {
 	private_net
 	proxy_start a 127.0.0.1:6379
 	on_port drop
@@ -261,7 +261,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "N3 partitioned during a hold: the tree is dead while the server keeps the lock" {
+@test "partitioned during a hold: the tree is dead while the server keeps the lock" {
 	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	private_net
 	proxy_start a 127.0.0.1:6379
@@ -272,7 +272,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	contains "$T/err" 'SIGTERM'
 }
 
-@test "N3 a partition shorter than 0.48 T disturbs nothing" {
+@test "a partition shorter than 0.48 T disturbs nothing" {
 	may_need_another_try "a machine that stalls makes the outage longer than what is survived"
 	private_net
 	proxy_start a 127.0.0.1:6379
@@ -284,7 +284,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	lacks "$T/err" SIGTERM
 }
 
-@test "N4 replies are lost, not requests: renewals do not count, killed by the deadline" {
+@test "replies are lost, not requests: renewals do not count, killed by the deadline" {
 	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	proxy_start a
 	hold 9000 -t 800ms
@@ -297,7 +297,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	px pass
 }
 
-@test "N4 only requests are lost: renewals do not count, killed by the deadline" {
+@test "only requests are lost: renewals do not count, killed by the deadline" {
 	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	proxy_start a
 	hold 9000 -t 800ms
@@ -307,7 +307,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	px pass
 }
 
-@test "N5 reset by the peer while connecting and during a hold: asked again" {
+@test "reset by the peer while connecting and during a hold: asked again" {
 	private_net
 	proxy_start a 127.0.0.1:6379
 	on_port reject with tcp reset
@@ -323,7 +323,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	ends_with 0
 }
 
-@test "N5 every connection is closed again and again: nothing is lost" {
+@test "every connection is closed again and again: nothing is lost" {
 	local i
 
 	proxy_start a
@@ -338,7 +338,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	ends_with 0
 }
 
-@test "N6 half-open, as behind a NAT that forgot: a second connection renews" {
+@test "half-open, as behind a NAT that forgot: a second connection renews" {
 	proxy_start a
 	hold 900
 	px old silent
@@ -349,7 +349,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	lacks "$T/err" SIGTERM
 }
 
-@test "N6 every connection becomes half-open, again and again: nothing is lost" {
+@test "every connection becomes half-open, again and again: nothing is lost" {
 	local i
 
 	proxy_start a
@@ -363,7 +363,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	lacks "$T/err" SIGTERM
 }
 
-@test "N7 granted, but the reply is late: the client that gave up takes it back" {
+@test "granted, but the reply is late: the client that gave up takes it back" {
 	proxy_start a
 	px hold
 	run -69 redlock -k job -n -t 60s --node-timeout 150ms -- witness "$T"
@@ -373,7 +373,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	wait_until free job
 }
 
-@test "N7 a late reply to the first of two acquires: one lock, one fence, one run" {
+@test "a late reply to the first of two acquires: one lock, one fence, one run" {
 	proxy_start a
 	px hold
 	start_hold 50 -t 3s --node-timeout 150ms
@@ -388,7 +388,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	[ "$(cli a hget 'job:redlock:{job}:state' trail)" = " $first $(counter)" ]
 }
 
-@test "N7 replies held for 2 T while acquiring: nothing is run on the old lease" {
+@test "replies held for 2 T while acquiring: nothing is run on the old lease" {
 	proxy_start a
 	px hold
 	start_hold 50 -t 400ms
@@ -399,7 +399,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "N8 cut after the acquire was done and before its reply: asked again, same fence" {
+@test "cut after the acquire was done and before its reply: asked again, same fence" {
 	proxy_start a
 	px cut 0
 	start_hold 50 -t 3s
@@ -412,7 +412,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	[ "$(cli a hget 'job:redlock:{job}:state' trail)" = " $first $(counter)" ]
 }
 
-@test "N8 cut within the reply, after each of its first 34 bytes" {
+@test "cut within the reply, after each of its first 34 bytes" {
 	local k first
 
 	proxy_start a
@@ -430,7 +430,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	[ "$(holds)" = 8 ]
 }
 
-@test "N8 cut before the reply to a renewal, and to the release: asked again" {
+@test "cut before the reply to a renewal, and to the release: asked again" {
 	proxy_start a
 	hold 700
 	px cut 0
@@ -444,7 +444,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	px pass
 }
 
-@test "N9 every request runs twice: one grant, one release, no other holder is touched" {
+@test "every request runs twice: one grant, one release, no other holder is touched" {
 	local i pids=
 
 	proxy_start a
@@ -458,7 +458,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	at_least "$(did duplicate)" 8
 }
 
-@test "N9 a late copy of a release does not free the next holder's lock" {
+@test "a late copy of a release does not free the next holder's lock" {
 	proxy_start a
 	px duplicate 300
 	redlock -q -k job -t 2s -- true
@@ -472,7 +472,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	ends_with 0
 }
 
-@test "N9 a late copy of a renewal does not bring a released lock back" {
+@test "a late copy of a renewal does not bring a released lock back" {
 	proxy_start a
 	hold 450
 	before=$(cat "$T/fence")
@@ -515,7 +515,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 }
 stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 
-@test "N10 an old acquire that runs after our release blocks the key for T at most" {
+@test "an old acquire that runs after our release blocks the key for T at most" {
 	proxy_start a
 	px duplicate 1000
 	echo pass >"$T/px.pass"
@@ -528,7 +528,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "N10 the first connection is slow, the second is used: the late acquire is undone" {
+@test "the first connection is slow, the second is used: the late acquire is undone" {
 	proxy_start a
 	px delay 400
 	start_hold 200 -t 30s --node-timeout 100ms
@@ -540,7 +540,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 	wait_until free job
 }
 
-@test "N11 bytes that come one by one in both directions are understood" {
+@test "bytes that come one by one in both directions are understood" {
 	proxy_start a
 	px dribble
 	hold 400 -t 2s
@@ -549,7 +549,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "N11 several replies in one piece are understood" {
+@test "several replies in one piece are understood" {
 	proxy_start a
 	cli a acl setuser app on '>pw' '~*' +@all
 	px delay 0 50
@@ -561,7 +561,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 
 # ---- names ----
 
-@test "N12 a resolver that never answers at the start: one try ends in time" {
+@test "a resolver that never answers at the start: one try ends in time" {
 	private_names
 	url=redis://server.rl.test
 	began=$(now_ms)
@@ -571,7 +571,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 	[[ $output != *'redlock: job: ' ]] # a reason is named
 }
 
-@test "N12 an unknown name: retried until the wait is over, then status 69" {
+@test "an unknown name: retried until the wait is over, then status 69" {
 	private_names
 	on_udp_refuse
 	url=redis://server.rl.test
@@ -583,7 +583,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 # no resolver at all: answered at once by ICMP
 on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 
-@test "N12 the resolver falls silent during a hold: the last good address is used" {
+@test "the resolver falls silent during a hold: the last good address is used" {
 	private_names
 	hosts_say '127.0.0.1 server.rl.test'
 	proxy_start a 127.0.0.1:6379
@@ -598,7 +598,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	lacks "$T/err" SIGTERM
 }
 
-@test "N12 a silent resolver does not delay the kill" {
+@test "a silent resolver does not delay the kill" {
 	private_names
 	hosts_say '127.0.0.1 server.rl.test'
 	proxy_start a 127.0.0.1:6379
@@ -610,7 +610,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	killed_by_deadline 1000
 }
 
-@test "N13 the name moves to another address: looked up again when the old one refuses" {
+@test "the name moves to another address: looked up again when the old one refuses" {
 	private_names
 	hosts_say '127.0.0.2 server.rl.test'
 	proxy_start a 127.0.0.2:6379
@@ -626,7 +626,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	lacks "$T/err" SIGTERM
 }
 
-@test "N13 the name moves while the old address turns READONLY: looked up again" {
+@test "the name moves while the old address turns READONLY: looked up again" {
 	private_names
 	node_start b
 	hosts_say '127.0.0.2 server.rl.test'
@@ -646,7 +646,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	cli a flushall
 }
 
-@test "N13 the name moves while the old address is silent: late answers are ignored" {
+@test "the name moves while the old address is silent: late answers are ignored" {
 	private_names
 	hosts_say '127.0.0.2 server.rl.test'
 	proxy_start a 127.0.0.2:6379
@@ -663,7 +663,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	lacks "$T/err" SIGTERM
 }
 
-@test "N13 the first address of a name is a black hole: the next is used, also with -n" {
+@test "the first address of a name is a black hole: the next is used, also with -n" {
 	private_names
 	hosts_say '127.0.0.2 server.rl.test
 127.0.0.3 server.rl.test'
@@ -755,7 +755,7 @@ every_verb() {
 	every_verb -u redis-sentinel://server.rl.test/g
 }
 
-@test "N13 the first address of a name is a replica: the master is used, also with -n" {
+@test "the first address of a name is a replica: the master is used, also with -n" {
 	private_names
 	node_start b
 	cli a replicaof 127.0.0.1 1
@@ -765,7 +765,7 @@ every_verb() {
 	cli a replicaof no one
 }
 
-@test "N13 a name with the addresses of all Sentinels, the first frozen: the next one" {
+@test "a name with the addresses of all Sentinels, the first frozen: the next one" {
 	private_names
 	two_addresses 6379 pass pass a
 	printf '%s\n' 'port 26390' 'bind 127.0.0.1' "unixsocket $T/s.sock" \
@@ -786,7 +786,7 @@ every_verb() {
 
 # ---- slow and tight ----
 
-@test "N14 AUTH and SELECT travel with the first question: one round trip" {
+@test "AUTH and SELECT travel with the first question: one round trip" {
 	proxy_start a
 	cli a acl setuser app on '>pw' '~*' +@all
 	px delay 0 200
@@ -797,7 +797,7 @@ every_verb() {
 	cli a -n 3 flushdb
 }
 
-@test "N14 a slow AUTH counts towards the node time-out" {
+@test "a slow AUTH counts towards the node time-out" {
 	proxy_start a
 	cli a acl setuser app on '>pw' '~*' +@all
 	px silent
@@ -808,7 +808,7 @@ every_verb() {
 	px pass
 }
 
-@test "N15 connections cut when idle: renewals keep the holder's open" {
+@test "connections cut when idle: renewals keep the holder's open" {
 	proxy_start a
 	px idle 400
 	hold 900
@@ -817,7 +817,7 @@ every_verb() {
 	[ "$(cat "$T/err")" = "" ]
 }
 
-@test "N15 connections cut between renewals: opened again, nothing is lost" {
+@test "connections cut between renewals: opened again, nothing is lost" {
 	proxy_start a
 	hold 1100
 	px idle 60
@@ -826,7 +826,7 @@ every_verb() {
 	lacks "$T/err" SIGTERM
 }
 
-@test "N16 no local port left: retried, and used when there is one again" {
+@test "no local port left: retried, and used when there is one again" {
 	private_net
 	proxy_start a 127.0.0.1:6379
 	"${within[@]}" sh -c \

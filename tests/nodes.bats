@@ -61,7 +61,7 @@ says() {
 	REDLOCK_URL="$url redis://ten" "$REDLOCK" -u "$url" -k job -- true
 }
 
-@test "U11 a server that is named twice is refused, however it is written" {
+@test "a server that is named twice is refused, however it is written" {
 	several 2
 	says 64 "'${urls[0]}' and 'unix://$T/%61.sock?db=1' are the same server" \
 		-u "${urls[1]}" -u "${urls[0]}" -u "unix://$T/%61.sock?db=1"
@@ -93,7 +93,7 @@ says() {
 		-u redis://g
 }
 
-@test "S35 an even number of servers is accepted, with a note on what it is worth" {
+@test "an even number of servers is accepted, with a note on what it is worth" {
 	several 4
 	run -0 --separate-stderr redlock -k job -- echo ran
 	[ "$output" = ran ]
@@ -154,7 +154,7 @@ says() {
 	[ "$(grep -o Password <<<"$output" | wc -l)" = 1 ]
 }
 
-@test "U8 ps shows no password of a list" {
+@test "ps shows no password of a list" {
 	several 3
 	cli b acl setuser joe on '>hunter2' '~*' +@all
 	cli c acl setuser joe on '>hunter3' '~*' +@all

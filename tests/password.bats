@@ -7,7 +7,7 @@ load lib/refusal
 
 # ---- files and variables ----
 
-@test "U8 a password file that cannot be used is refused before anything else" {
+@test "a password file that cannot be used is refused before anything else" {
 	marker
 	local f=$T/pw
 	refuses 78 "$f" -u "$url" -k job --password-file "$f" -- "${cmd[@]}"
@@ -27,7 +27,7 @@ load lib/refusal
 }
 
 # Owned by root: this user cannot change who may read it, so it is accepted.
-@test "U8 a secret is read as it is mounted: by Kubernetes, Docker, systemd, a pipe" {
+@test "a secret is read as it is mounted: by Kubernetes, Docker, systemd, a pipe" {
 	need_user
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	echo s3cret >"$T/b.auth"
@@ -68,7 +68,7 @@ load lib/refusal
 	[ "$output" = ran ]
 }
 
-@test "U8 root's own secret on a read-only mount is read: nobody could chmod it" {
+@test "root's own secret on a read-only mount is read: nobody could chmod it" {
 	echo s3cret >"$T/secret"
 	chmod 444 "$T/secret"
 	unshare -rm mount --bind "$T" "$T" 2>/dev/null || skip "no mounts here"
@@ -86,7 +86,7 @@ load lib/refusal
 	[ "$output" = ran ]
 }
 
-@test "U8 a password from a pipe works for every server and every nested run" {
+@test "a password from a pipe works for every server and every nested run" {
 	echo s3cret | tee "$T/b.auth" >"$T/c.auth"
 	node_start b --requirepass s3cret
 	node_start c --requirepass s3cret
@@ -99,13 +99,13 @@ load lib/refusal
 	[ "$output" = ran ]
 }
 
-@test "U8 a password variable with a line break says what to do" {
+@test "a password variable with a line break says what to do" {
 	REDISCLI_AUTH=$'s3cret\n' run -78 redlock -k job -- touch "$T/ran"
 	[[ $output = *'REDISCLI_AUTH has a line break in it: '*'$(cat FILE)'* ]]
 	[[ $output != *s3cret* ]]
 }
 
-@test "U8 a password file that this user may not read is refused" {
+@test "a password file that this user may not read is refused" {
 	need_user
 	(umask 777; : >"$T/pw")
 	chmod 755 "$T"
@@ -117,12 +117,12 @@ load lib/refusal
 	untouched
 }
 
-@test "U8 a user without any password is refused" {
+@test "a user without any password is refused" {
 	marker
 	refuses 78 "'joe'" -u "$url" -k job --user joe -- "${cmd[@]}"
 }
 
-@test "U8 a user with the keys of one prefix has every kind of lock there, and no other" {
+@test "a user with the keys of one prefix has every kind of lock there, and no other" {
 	local kind
 
 	# shellcheck disable=SC2046 # words
@@ -148,7 +148,7 @@ load lib/refusal
 	[[ $output == *'it needs ~KEY ~KEY:redlock:*'* ]]
 }
 
-@test "U8 --user and --password-file work with an ACL of the least rights" {
+@test "--user and --password-file work with an ACL of the least rights" {
 	local most=($(rights_in_manual) +auth)
 
 	marker
@@ -190,7 +190,7 @@ load lib/refusal
 	not grep -q 'pw of joe' "$T/err"
 }
 
-@test "S12 a refused password takes no lock as the server's default user" {
+@test "a refused password takes no lock as the server's default user" {
 	marker
 	(umask 077; printf 'wrong\n' >"$T/pw")
 	cli a acl setuser joe on '>right' '~*' +@all >/dev/null
@@ -200,7 +200,7 @@ load lib/refusal
 	free job
 }
 
-@test "U8 REDISCLI_AUTH is used, reaches the command, and yields to the URL" {
+@test "REDISCLI_AUTH is used, reaches the command, and yields to the URL" {
 	marker
 	cli a acl setuser joe on '>joes' '~*' +@all >/dev/null
 	cli a config set requirepass 'from env' >/dev/null
@@ -222,7 +222,7 @@ load lib/refusal
 	cli a config set requirepass '' >/dev/null
 }
 
-@test "U8 a password in -u is overwritten in argv, for guard and tool" {
+@test "a password in -u is overwritten in argv, for guard and tool" {
 	local pid port=$((20000 + RANDOM % 10000))
 	node_start tcp --port "$port"
 	for form in "-u" "-u=" "--url="; do
@@ -242,7 +242,7 @@ load lib/refusal
 	done
 }
 
-@test "U8 a password typed in the wrong place appears in no message" {
+@test "a password typed in the wrong place appears in no message" {
 	local secret=redis://joe:hunter2@h.example
 	marker
 	refuses 64 "unknown verb 'redis://***@h.example'" "$secret" -k job -- \
@@ -256,7 +256,7 @@ load lib/refusal
 	not grep -q hunter2 "$T/err"
 }
 
-@test "U8 no message, refusal or -v line shows a password" {
+@test "no message, refusal or -v line shows a password" {
 	local port=$((20000 + RANDOM % 10000))
 	for u in "redis://joe:hunter2@127.0.0.1:$port" \
 		"redis://:hunter2@127.0.0.1:x" "redis://:hun/ter2@h" \
@@ -517,7 +517,7 @@ has_run() { [ "$(runs)" -ge "$1" ]; }
 		-u "unix://app:x$long@$T/a.sock" -k job -- "${cmd[@]}"
 }
 
-@test "S12 --password-command runs again during a hold; while it fails the hold goes on" {
+@test "--password-command runs again during a hold; while it fails the hold goes on" {
 	tells
 	hold open -t 8s "${told[@]}"
 	cli a acl setuser app resetpass '>new' >/dev/null
@@ -532,7 +532,7 @@ has_run() { [ "$(runs)" -ge "$1" ]; }
 	end_hold
 }
 
-@test "S12 --password-command that hangs during a hold: dead by the deadline" {
+@test "--password-command that hangs during a hold: dead by the deadline" {
 	tells
 	hold 9000 -t 600ms "${told[@]}"
 	sleep 2.1 # what it printed at the start no longer counts

@@ -6,7 +6,7 @@ load lib/line
 
 # ---- order and hand-over ----
 
-@test "P5 waiters run in the order in which they came" {
+@test "waiters run in the order in which they came" {
 	keep
 	for i in {1..12}; do line "$i"; done
 	let_go
@@ -14,7 +14,7 @@ load lib/line
 	[ "$(holds)" = 12 ]
 }
 
-@test "P5 a newcomer does not pass the line, however often it tries" {
+@test "a newcomer does not pass the line, however often it tries" {
 	keep
 	for i in 1 2 3; do line "$i"; done
 	each=40
@@ -42,7 +42,7 @@ cost() { # WAITERS
 	echo $((sent - 1)) # the last release hands over to nobody
 }
 
-@test "P5 a hand-over costs two questions, with 2 waiters and with 12" {
+@test "a hand-over costs two questions, with 2 waiters and with 12" {
 	# a waiter that has waited for 1.9 s asks once more: a slow machine
 	[ "$(cost 2)" -le 5 ]
 	local n=$(cost 12)
@@ -50,7 +50,7 @@ cost() { # WAITERS
 	[ "$n" -le 48 ]
 }
 
-@test "P4 nobody polls: a waiter asks once per heartbeat" {
+@test "nobody polls: a waiter asks once per heartbeat" {
 	keep -t 30s
 	line 1 -t 30s
 	wait_until listening 1
@@ -61,7 +61,7 @@ cost() { # WAITERS
 	all_ran 1
 }
 
-@test "P4 a holder's machine dies: the first in line gets it when the lease ends" {
+@test "a holder's machine dies: the first in line gets it when the lease ends" {
 	keep -t 600ms
 	line 1
 	line 2
@@ -75,7 +75,7 @@ cost() { # WAITERS
 	awk "BEGIN { exit !($left > 500 && $left < 4000) }"
 }
 
-@test "I7 a connection that breaks keeps its ticket" {
+@test "a connection that breaks keeps its ticket" {
 	keep
 	for i in 1 2 3; do line "$i"; done
 	for i in {1..5}; do
@@ -87,7 +87,7 @@ cost() { # WAITERS
 	all_ran 1 2 3
 }
 
-@test "S1 a server that restarts empty gets the tickets back" {
+@test "a server that restarts empty gets the tickets back" {
 	use_b
 	keep -t 3s
 	for i in 1 2 3 4; do line "$i"; done
@@ -98,7 +98,7 @@ cost() { # WAITERS
 	[ "$(holds)" = 4 ]
 }
 
-@test "S16 a flushed line is restored in the old order" {
+@test "a flushed line is restored in the old order" {
 	keep
 	for i in 1 2 3; do line "$i"; done
 	cli a flushall >/dev/null
@@ -109,7 +109,7 @@ cost() { # WAITERS
 	all_ran 1 2 3
 }
 
-@test "S8 memory is full: the lock is still handed over, and waiters wait" {
+@test "memory is full: the lock is still handed over, and waiters wait" {
 	use_b
 	keep
 	line 1
@@ -127,7 +127,7 @@ cost() { # WAITERS
 
 # ---- waiters that are gone ----
 
-@test "P5 a waiter that is killed leaves the line at once" {
+@test "a waiter that is killed leaves the line at once" {
 	keep
 	line 1
 	line 2
@@ -138,7 +138,7 @@ cost() { # WAITERS
 	[ "$(cat "$T/order")" = 2 ]
 }
 
-@test "P4 a waiter whose machine died is skipped after a long silence" {
+@test "a waiter whose machine died is skipped after a long silence" {
 	local token score
 	keep
 	line 1
@@ -156,7 +156,7 @@ cost() { # WAITERS
 	[ "$(cli a exists "job:redlock:{job}:grant:$token")" = 0 ]
 }
 
-@test "P4 a waiter that died with the grant delays the next one by two seconds at most" {
+@test "a waiter that died with the grant delays the next one by two seconds at most" {
 	keep
 	line 1 -t 30s
 	line 2 -t 30s
@@ -181,7 +181,7 @@ cost() { # WAITERS
 	[ "$(holds)" = 2 ]
 }
 
-@test "I6 a waiter that is stopped and continued does not start on a stale grant" {
+@test "a waiter that is stopped and continued does not start on a stale grant" {
 	each=1500
 	keep
 	line 1 -t 1s
@@ -214,7 +214,7 @@ cost() { # WAITERS
 	[ ! -e "$T/order" ]
 }
 
-@test "U12 -w that runs out leaves nothing in the queue" {
+@test "-w that runs out leaves nothing in the queue" {
 	keep
 	line 1 -w 300ms
 	ended_with 1 75
@@ -223,7 +223,7 @@ cost() { # WAITERS
 	kill -KILL "$holder"
 }
 
-@test "U12 a waiter that was delayed past -w looks once more, and runs nothing" {
+@test "a waiter that was delayed past -w looks once more, and runs nothing" {
 	keep
 	for what in fail run; do
 		waiting=0
@@ -237,7 +237,7 @@ cost() { # WAITERS
 	let_go
 }
 
-@test "P7 --on-unavailable run does not run past a holder when the server goes away" {
+@test "--on-unavailable run does not run past a holder when the server goes away" {
 	use_b
 	keep -t 20s
 	line 1 -w 1s --on-unavailable run
@@ -248,7 +248,7 @@ cost() { # WAITERS
 	let_go
 }
 
-@test "U12 -n and -w 0 never stand in line" {
+@test "-n and -w 0 never stand in line" {
 	keep
 	cli a config resetstat >/dev/null
 	run -75 redlock -k job -n -- true
@@ -257,7 +257,7 @@ cost() { # WAITERS
 	let_go
 }
 
-@test "U12 -n on a free lock helps the first in line" {
+@test "-n on a free lock helps the first in line" {
 	local token
 	keep -t 10s
 	line 1
@@ -272,7 +272,7 @@ cost() { # WAITERS
 	all_ran 1
 }
 
-@test "I5 a grant that comes while giving up is passed on at once" {
+@test "a grant that comes while giving up is passed on at once" {
 	keep
 	line 1 -t 20s
 	line 2 -t 20s
@@ -326,7 +326,7 @@ cost() { # WAITERS
 
 # ---- companions that are not as redlock left them ----
 
-@test "S38 members of the line that are not redlock's delay nobody, and are dropped" {
+@test "members of the line that are not redlock's delay nobody, and are dropped" {
 	keep
 	cli a zadd "$queue" 0 garbage 1 '' 2 'a b c' 3 'tok 0 1 -' 4 \
 		"tok 99999999999999999999 1 -"$'\n' 5 "tok 1000 5000 -"$'\n' \
@@ -342,7 +342,7 @@ cost() { # WAITERS
 
 # Whatever the lock needs beside its key, as another type; each kind of run
 # works, and the next in line gets its turn.
-@test "S38 companions of another type do no harm" {
+@test "companions of another type do no harm" {
 	local part way
 
 	for part in queue state; do
@@ -364,7 +364,7 @@ cost() { # WAITERS
 }
 
 # A client that counts the line drops members that are not redlock's.
-@test "S38 members that are not redlock's do not count in the line" {
+@test "members that are not redlock's do not count in the line" {
 	keep
 	cli a zadd "$queue" 1 garbage >/dev/null
 	start -k job -w 10s --max-waiters 1 -- true

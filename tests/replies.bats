@@ -219,7 +219,7 @@ assert '"$1"', d' >/dev/null
 
 steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 
-@test "P7 a host from a Sentinel, CLUSTER SLOTS or MOVED cannot control the terminal" {
+@test "a host from a Sentinel, CLUSTER SLOTS or MOVED cannot control the terminal" {
 	local evil='\x1b]0;evil\x07\x1b[31mhost' verb
 
 	node_start b
@@ -534,7 +534,7 @@ sends_on() {
 
 # ---- anything at all ----
 
-@test "P7 garbled replies: no verb crashes, hangs, grows or controls the terminal" {
+@test "garbled replies: no verb crashes, hangs, grows or controls the terminal" {
 	/usr/bin/python3 "$top/tests/hostile/hostile.py" --runs 100 --jobs 4 \
 		"$REDLOCK" >"$T/said" || {
 		cat "$T/said"
@@ -626,7 +626,7 @@ told() { # STATUS MEANS CURE
 	[ ! -e "$T/ran" ]
 }
 
-@test "P7 every verb explains a server's error and says what to do" {
+@test "every verb explains a server's error and says what to do" {
 	local said status means cure words
 	local sha=0123456789012345678901234567890123456789
 

@@ -45,7 +45,7 @@ fails() { # STATUS TEXT ARGUMENT...
 	redlock -k job -- true
 }
 
-@test "S40 a hold ends with 125 when most Sentinels are gone: there may be two masters" {
+@test "a hold ends with 125 when most Sentinels are gone: there may be two masters" {
 	group_start g
 	url=$(group_url g)
 	hold 60000 -t 3s
@@ -179,7 +179,7 @@ stale_url() { # OLD
 	redlock -k job -w 10s -- true
 }
 
-@test "S39 a newcomer at an old master that still grants keeps nobody waiting" {
+@test "a newcomer at an old master that still grants keeps nobody waiting" {
 	local old got=0
 
 	group_start g hasten=no
@@ -202,7 +202,7 @@ stale_url() { # OLD
 	ends_with 143
 }
 
-@test "S39 locks on an old master keep nobody waiting, and its grants are released" {
+@test "locks on an old master keep nobody waiting, and its grants are released" {
 	local old
 
 	group_start g hasten=no
@@ -295,7 +295,7 @@ sentinel-password-file=$T/gs1.auth}" -k job -- true
 renewals_at_master() {
 	master hget 'job:redlock:{job}:state' "hold:$(master get job)" | cut -d ' ' -f 2
 }
-@test "S39 a planned failover disturbs nobody at normal speed" {
+@test "a planned failover disturbs nobody at normal speed" {
 	local i
 
 	group_start g hasten=no

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What a server can do to a lease: promises P2 and P6, faults S1 to S29.
+# What a server can do to a lease.
 #
 # Node a is the kit's; the server under fire is mostly b, with settings of its
 # own. The command is the witness: it is ended by any SIGTERM, so status 0 means
@@ -38,7 +38,7 @@ counter() { cli "$1" hget 'job:redlock:{job}:state' fence; }
 
 fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 
-@test "P2 fences grow over a flush, a lost counter, an empty restart, a rollback" {
+@test "fences grow over a flush, a lost counter, an empty restart, a rollback" {
 	local last=0 fence i
 
 	node_b --dbfilename old.rdb
@@ -57,7 +57,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	done
 }
 
-@test "P2 a fence is an exact number of microseconds, and only the environment has it" {
+@test "a fence is an exact number of microseconds, and only the environment has it" {
 	fence=$(fence_now)
 	[ "$fence" -lt "$(counter a)" ] # a release moves it
 	at_least "$fence" "$((EPOCHSECONDS * 1000000 - 60000000))"
@@ -65,7 +65,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 }
 
 # (of a T that a busy machine does not take up by itself)
-@test "P6 an outage of 0.45 T disturbs nothing, whenever it begins" {
+@test "an outage of 0.45 T disturbs nothing, whenever it begins" {
 	local i holders=
 
 	node_b
@@ -92,7 +92,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	lacks "$T/3/err" SIGTERM
 }
 
-@test "P6 a server that is away for 0.4 T, refusing, disturbs nothing" {
+@test "a server that is away for 0.4 T, refusing, disturbs nothing" {
 	node_b --appendonly yes --appendfsync always
 	hold open -t 3s
 	node_kill b
@@ -105,7 +105,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 
 # ---- crashes ----
 
-@test "S1 after an empty restart the holder heals its lock at once, with the same token" {
+@test "after an empty restart the holder heals its lock at once, with the same token" {
 	node_b
 	hold 2000 -t 3s
 	token=$(cli b get job)
@@ -121,7 +121,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	ends_with 0
 }
 
-@test "S1 a waiter that knew the holder takes no lock that an empty restart has freed" {
+@test "a waiter that knew the holder takes no lock that an empty restart has freed" {
 	node_b
 	direct=$url
 	proxy_start b
@@ -138,7 +138,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	[ "$(holds)" = 2 ]
 }
 
-@test "S1 a second empty restart just before a waiter may take the lock is noticed" {
+@test "a second empty restart just before a waiter may take the lock is noticed" {
 	node_b
 	direct=$url
 	proxy_start b
@@ -161,7 +161,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	[ "$(holds)" = 2 ]
 }
 
-@test "S1 kill -9 and an empty restart again and again under 8 contenders: never two" {
+@test "kill -9 and an empty restart again and again under 8 contenders: never two" {
 	local i
 
 	node_b
@@ -179,7 +179,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 seven_wait() { [ "$(cat "$T"/err.? 2>/dev/null | grep -c waiting)" = 7 ]; }
 seven_ran() { [ "$(holds)" = 8 ]; }
 
-@test "S2 a crash that loses the grant from the AOF is healed, and no waiter profits" {
+@test "a crash that loses the grant from the AOF is healed, and no waiter profits" {
 	node_b --appendonly yes --appendfsync everysec
 	hold 600
 	waiter 1 10
@@ -208,7 +208,7 @@ kept_so_far() {
 	kept=$(cat "$T"/appendonlydir/*.incr.aof "$T"/appendonly.aof 2>/dev/null | wc -c)
 }
 
-@test "S2 a crash restores an older counter: healed if nobody had the lock meanwhile" {
+@test "a crash restores an older counter: healed if nobody had the lock meanwhile" {
 	local old
 
 	node_b --appendonly yes --appendfsync everysec
@@ -232,7 +232,7 @@ kept_so_far() {
 	[ "$(holds)" = 2 ]
 }
 
-@test "S2 a crash restores an older counter: a later holder keeps the lock" {
+@test "a crash restores an older counter: a later holder keeps the lock" {
 	node_b --appendonly yes --appendfsync everysec
 	direct=$url
 	fence_now
@@ -251,7 +251,7 @@ kept_so_far() {
 	contains "$T/err" 'no longer ours'
 }
 
-@test "S3 a clean restart with its data disturbs nothing and heals nothing" {
+@test "a clean restart with its data disturbs nothing and heals nothing" {
 	node_b --appendonly yes --appendfsync always
 	hold 700
 	pid=$(node_pid b)
@@ -274,7 +274,7 @@ promoted_without() { # MS: how long it is held
 	node_start c --dbfilename replica.rdb
 }
 
-@test "S4 a promoted replica missed the grant: healed if nobody was granted it there" {
+@test "a promoted replica missed the grant: healed if nobody was granted it there" {
 	promoted_without 600
 	ln -sfn "$T/c.sock" "$T/master.sock"
 	node_kill b
@@ -283,7 +283,7 @@ promoted_without() { # MS: how long it is held
 	ends_with 0
 }
 
-@test "S4 a promoted replica missed the grant and granted it: killed, status 125" {
+@test "a promoted replica missed the grant and granted it: killed, status 125" {
 	promoted_without 9000
 	url=unix://$T/c.sock fence_now
 	ln -sfn "$T/c.sock" "$T/master.sock"
@@ -301,7 +301,7 @@ promoted_without() { # MS: how long it is held
 # The command starts only before s + T/3, and s is the send of what was answered.
 # Replies come a little sooner than that here, or a little later.
 
-@test "S5 a reply after a tenth of T starts the command with a note on the short lease" {
+@test "a reply after a tenth of T starts the command with a note on the short lease" {
 	proxy_start a
 	px delay 0 100
 	run -0 --separate-stderr redlock -k job -t 1s -- \
@@ -310,7 +310,7 @@ promoted_without() { # MS: how long it is held
 	[[ $stderr == *"short for a server that takes"* ]] # 20 round trips
 }
 
-@test "S5 with each reply later than 0.28 T the command starts, with 2/3 T left or more" {
+@test "with each reply later than 0.28 T the command starts, with 2/3 T left or more" {
 	proxy_start a
 	px delay 0 850
 	run -0 --separate-stderr timeout 15 "$REDLOCK" -u "$url" -k job -t 3s \
@@ -318,7 +318,7 @@ promoted_without() { # MS: how long it is held
 	at_least "$output" 1950
 }
 
-@test "S5 with each reply later than 0.38 T nothing runs, all is released" {
+@test "with each reply later than 0.38 T nothing runs, all is released" {
 	proxy_start a
 	px delay 0 570
 	run timeout 8 "$REDLOCK" -u "$url" -k job -t 1500ms -w 2s -- witness "$T"
@@ -327,7 +327,7 @@ promoted_without() { # MS: how long it is held
 	[ "$(holds)" = 0 ]
 }
 
-@test "S5 a grant that comes at 0.38 T is renewed before the command starts" {
+@test "a grant that comes at 0.38 T is renewed before the command starts" {
 	local began
 
 	proxy_start a
@@ -342,7 +342,7 @@ promoted_without() { # MS: how long it is held
 	at_least "$(($(cat "$T/at") - began))" 1800
 }
 
-@test "S5 validity counts from the request: a reply at 0.28 T makes no kill later" {
+@test "validity counts from the request: a reply at 0.28 T makes no kill later" {
 	local began
 
 	proxy_start a
@@ -361,7 +361,7 @@ promoted_without() { # MS: how long it is held
 	ends_with 125
 }
 
-@test "S5 replies later than the node time-out: unavailable, the late grant is undone" {
+@test "replies later than the node time-out: unavailable, the late grant is undone" {
 	proxy_start a
 	px delay 0 400
 	run -69 redlock -n -k job -t 60s --node-timeout 150ms -- witness "$T"
@@ -369,7 +369,7 @@ promoted_without() { # MS: how long it is held
 	[ "$(holds)" = 0 ]
 }
 
-@test "S5 a grant older than T/3, and lost when it is seen, is asked for again" {
+@test "a grant older than T/3, and lost when it is seen, is asked for again" {
 	cli a set job other px 60000
 	helper "$REDLOCK" -u "$url" -k job -t 3s --node-timeout 10s -- \
 		witness "$T" 2>"$T/err"
@@ -404,7 +404,7 @@ promoted_without() { # MS: how long it is held
 
 # The first answer comes after the lease has ended and another run has run; by
 # then a second question of the first one has been granted the lock again.
-@test "S5 a fence older than that of a run in between starts nothing" {
+@test "a fence older than that of a run in between starts nothing" {
 	proxy_start a
 	px delay 0 3600
 	helper "$REDLOCK" -u "$url" -k job -t 3s --node-timeout 1s -- \
@@ -422,7 +422,7 @@ promoted_without() { # MS: how long it is held
 	at_least "$(cat "$T/first")" "$(($(cat "$T/between") + 1))"
 }
 
-@test "P7 a waiter says that the server went, and that it came back" {
+@test "a waiter says that the server went, and that it came back" {
 	node_b
 	cli b set job other px 60000
 	helper "$REDLOCK" -u "$url" -k job -t 1s -- witness "$T" 2>"$T/err"
@@ -434,7 +434,7 @@ promoted_without() { # MS: how long it is held
 	ends_with 0
 }
 
-@test "P7 a holder says that a frozen server does not answer, and how it ended" {
+@test "a holder says that a frozen server does not answer, and how it ended" {
 	hold 9000 -t 900ms
 	node_freeze a
 	wait_until contains "$T/err" 'cannot renew: .*a.sock: no answer for'
@@ -448,7 +448,7 @@ scripts_run_after() {
 	scripts_run "$1"
 }
 ran_more() { [ "$(scripts_run "$1")" -ge "$(($2 + 2))" ]; } # NODE THAN
-@test "S6 a server frozen for 0.3 T disturbs nothing" {
+@test "a server frozen for 0.3 T disturbs nothing" {
 	may_need_another_try "a machine that stalls makes the outage longer than what is survived"
 	node_b
 	hold open
@@ -460,7 +460,7 @@ ran_more() { [ "$(scripts_run "$1")" -ge "$(($2 + 2))" ]; } # NODE THAN
 	lacks "$T/err" SIGTERM
 }
 
-@test "S6 a server frozen for good: TERM at 0.65 T, all dead before 0.85 T, status 125" {
+@test "a server frozen for good: TERM at 0.65 T, all dead before 0.85 T, status 125" {
 	node_b
 	helper "$REDLOCK" -u "$url" -k job -t 3s -- sh -c \
 		"trap 'date +%s%3N >$T/term' TERM; echo \$\$ >$T/pid
@@ -482,7 +482,7 @@ ran_more() { [ "$(scripts_run "$1")" -ge "$(($2 + 2))" ]; } # NODE THAN
 	contains "$T/err" SIGTERM
 }
 
-@test "S6 a late renewal that runs when the server thaws revives no lock" {
+@test "a late renewal that runs when the server thaws revives no lock" {
 	node_b
 	hold 9000 -t 500ms
 	node_freeze b
@@ -496,7 +496,7 @@ ran_more() { [ "$(scripts_run "$1")" -ge "$(($2 + 2))" ]; } # NODE THAN
 	redlock -n -k job -t 500ms -- true
 }
 
-@test "S6 an acquire given up on a frozen server is undone when it thaws" {
+@test "an acquire given up on a frozen server is undone when it thaws" {
 	node_b
 	warm b
 	node_freeze b
@@ -528,7 +528,7 @@ unfill() {
 		redis.call('del', k) end redis.call('del', 'probe')" 0 >/dev/null
 }
 
-@test "S7 a lock evicted for memory is set again, with a line" {
+@test "a lock evicted for memory is set again, with a line" {
 	node_b --maxmemory 3mb --maxmemory-policy volatile-ttl
 	hold 9000 -t 3s
 	fill_until unset_on b job
@@ -539,7 +539,7 @@ unfill() {
 	ends_with 137
 }
 
-@test "S8 a full server refuses a new lock as unavailable, and says OOM" {
+@test "a full server refuses a new lock as unavailable, and says OOM" {
 	node_b --maxmemory 3mb --maxmemory-policy noeviction
 	fill_until full
 	run -69 redlock -k job -w 200ms -- witness "$T"
@@ -565,7 +565,7 @@ no_script_failed() { # NODE: since its statistics began
 		END { exit !(n && !failed) }'
 }
 
-@test "S8 a full server lets a lease be renewed and released" {
+@test "a full server lets a lease be renewed and released" {
 	node_b --maxmemory-policy noeviction
 	hold_on -t 500ms
 	cli b config set maxmemory 1
@@ -580,7 +580,7 @@ no_script_failed() { # NODE: since its statistics began
 	full
 }
 
-@test "S8 a full server hands the lock to those that were in line before" {
+@test "a full server hands the lock to those that were in line before" {
 	node_b --maxmemory-policy noeviction
 	warm b
 	hold_on -t 500ms
@@ -611,12 +611,12 @@ errs_for_a_while() {
 	ends_with 0
 }
 
-@test "S9 a demoted master's READONLY says nothing about ownership" {
+@test "a demoted master's READONLY says nothing about ownership" {
 	errs_for_a_while READONLY 'cli a replicaof 127.0.0.1 1' \
 		'cli a replicaof no one'
 }
 
-@test "S9 a replica's READONLY while acquiring is waited for" {
+@test "a replica's READONLY while acquiring is waited for" {
 	cli a replicaof 127.0.0.1 1
 	run -78 redlock -k job -w 200ms -- witness "$T"
 	[[ $output = *'is a replica'*redis-sentinel://*READONLY* ]]
@@ -648,7 +648,7 @@ unload() {
 	cli b eval "for i = 1, 500 do redis.call('del', 'k' .. i) end" 0
 }
 
-@test "S10 a server that is loading is waited for while acquiring" {
+@test "a server that is loading is waited for while acquiring" {
 	node_b --dbfilename b.rdb
 	load_slowly
 	run -69 redlock -n -k job -- witness "$T"
@@ -657,7 +657,7 @@ unload() {
 	unload
 }
 
-@test "S10 a server that crashes and loads for 0.4 T disturbs no holder" {
+@test "a server that crashes and loads for 0.4 T disturbs no holder" {
 	may_need_another_try "a machine that stalls makes the outage longer than what is survived"
 	node_b --dbfilename b.rdb
 	hold 1100 -t 1500ms -v
@@ -668,7 +668,7 @@ unload() {
 	unload
 }
 
-@test "S11 a server busy with a script is waited for, and the script is left alone" {
+@test "a server busy with a script is waited for, and the script is left alone" {
 	cli a config set lua-time-limit 20
 	hold 800
 	cli a eval 'while true do end' 0 >"$T/script" 2>&1 3>&- &
@@ -706,7 +706,7 @@ turned_away() {
 	[ "$(holds)" = 0 ]
 }
 
-@test "S12 a wrong password, or none, is refused at once: status 77 and no retry" {
+@test "a wrong password, or none, is refused at once: status 77 and no retry" {
 	secure
 	echo wrong >"$T/password"
 	echo secret >"$T/a.auth"
@@ -728,7 +728,7 @@ turned_away() {
 	below "$(($(now_ms) - began))" $((3000 + 4 * one))
 }
 
-@test "S12 with a wrong password each verb tries it once, and says 77" {
+@test "with a wrong password each verb tries it once, and says 77" {
 	local auths more verb
 
 	server_is_at_least 6.2 || skip "the server does not count them"
@@ -754,7 +754,7 @@ turned_away() {
 }
 
 # The server then runs for its default user what came behind the AUTH.
-@test "S12 a wrong password where none is needed: nothing runs, nothing stays" {
+@test "a wrong password where none is needed: nothing runs, nothing stays" {
 	secure
 	warm a
 	echo wrong >"$T/password"
@@ -765,7 +765,7 @@ turned_away() {
 	unset_on a job
 }
 
-@test "S12 missing rights are refused at once with 77: EVAL, or a command in a script" {
+@test "missing rights are refused at once with 77: EVAL, or a command in a script" {
 	secure
 	cli a acl setuser app -eval -evalsha
 	run -77 redlock -k job --user app --password-file "$T/password" -- witness "$T"
@@ -776,7 +776,7 @@ turned_away() {
 	[ "$(holds)" = 0 ]
 }
 
-@test "S12 a user without the right to the line does not wait outside it: status 77" {
+@test "a user without the right to the line does not wait outside it: status 77" {
 	secure
 	cli a acl setuser app -zadd
 	hold 60000
@@ -786,7 +786,7 @@ turned_away() {
 	[ ! -e "$T/ran" ]
 }
 
-@test "U8 a server without AUTH repeats the password: redlock does not" {
+@test "a server without AUTH repeats the password: redlock does not" {
 	node_start b --rename-command AUTH ''
 	echo hunter2 >"$T/password"
 	chmod 600 "$T/password"
@@ -809,7 +809,7 @@ turned_away() {
 	[[ $output = *'AUTH was refused'* && $output != *open* ]]
 }
 
-@test "S13 a server without its replicas is reachable: nothing runs without the lock" {
+@test "a server without its replicas is reachable: nothing runs without the lock" {
 	heeded_by_scripts
 	node_start b --min-replicas-to-write 1
 	run -69 "$REDLOCK" -u "unix://$T/b.sock" -k job -n --on-unavailable run \
@@ -818,7 +818,7 @@ turned_away() {
 	[ "$(holds)" = 0 ]
 }
 
-@test "S12 a password rotated during a hold is read again from its file" {
+@test "a password rotated during a hold is read again from its file" {
 	secure
 	hold 800 --user app --password-file "$T/password"
 	cli a acl setuser app resetpass '>new'
@@ -932,7 +932,7 @@ ends_in_outage() {
 	wait_until no_process_left
 }
 
-@test "S12 a right withdrawn during a hold and restored in time ends nothing" {
+@test "a right withdrawn during a hold and restored in time ends nothing" {
 	secure
 	hold 800 --user app --password-file "$T/password"
 	cli a acl setuser app -eval -evalsha
@@ -942,7 +942,7 @@ ends_in_outage() {
 	ends_with 0
 }
 
-@test "S12 a password withdrawn for good ends the command by the deadline, not before" {
+@test "a password withdrawn for good ends the command by the deadline, not before" {
 	secure
 	hold 9000 -t 600ms --user app --password-file "$T/password"
 	locked_out cli a acl setuser app resetpass
@@ -956,13 +956,13 @@ heeded_by_scripts() {
 		skip 'a script may write without replicas (before 7.0)'
 }
 
-@test "S13 NOREPLICAS is retried" {
+@test "NOREPLICAS is retried" {
 	heeded_by_scripts
 	errs_for_a_while NOREPLICAS 'cli a config set min-replicas-to-write 1' \
 		'cli a config set min-replicas-to-write 0'
 }
 
-@test "S13 MASTERDOWN is retried" {
+@test "MASTERDOWN is retried" {
 	cli a config set replica-serve-stale-data no
 	errs_for_a_while MASTERDOWN 'cli a replicaof 127.0.0.1 1' \
 		'cli a replicaof no one'
@@ -977,7 +977,7 @@ node_that_cannot_save() {
 }
 says() { case "$(cli "$1" set probe 1 2>&1)" in $2*) ;; *) return 1 ;; esac; }
 
-@test "S13 MISCONF, a server that cannot save, is retried" {
+@test "MISCONF, a server that cannot save, is retried" {
 	node_that_cannot_save
 	errs_for_a_while MISCONF 'cli b bgsave' \
 		'cli b config set stop-writes-on-bgsave-error no'
@@ -998,20 +998,20 @@ waited_out() {
 	[ "$(holds)" = 1 ]
 }
 
-@test "S13 NOREPLICAS is waited out while acquiring, and named when the wait is over" {
+@test "NOREPLICAS is waited out while acquiring, and named when the wait is over" {
 	heeded_by_scripts
 	cli a config set min-replicas-to-write 1
 	waited_out NOREPLICAS 'cli a config set min-replicas-to-write 0'
 }
 
-@test "S13 MASTERDOWN is waited out while acquiring, and named when the wait is over" {
+@test "MASTERDOWN is waited out while acquiring, and named when the wait is over" {
 	heeded_by_scripts
 	cli a config set replica-serve-stale-data no
 	cli a replicaof 127.0.0.1 1
 	waited_out MASTERDOWN 'cli a replicaof no one'
 }
 
-@test "S13 MISCONF is waited out while acquiring, and named when the wait is over" {
+@test "MISCONF is waited out while acquiring, and named when the wait is over" {
 	heeded_by_scripts
 	node_that_cannot_save
 	cli b bgsave
@@ -1046,7 +1046,7 @@ settle_disk() {
 	wait_until eval '[ "$(cli b del probe 2>&1)" -ge 0 ]'
 }
 
-@test "S37 a full disk under the AOF: a hold outlives it if it ends within 0.45 T" {
+@test "a full disk under the AOF: a hold outlives it if it ends within 0.45 T" {
 	node_on_a_small_disk
 	hold 5000 -t 6s
 	fill_disk
@@ -1058,7 +1058,7 @@ settle_disk() {
 	settle_disk
 }
 
-@test "S37 a full disk under the AOF for good: ended by the deadline, not before" {
+@test "a full disk under the AOF for good: ended by the deadline, not before" {
 	local before full dead
 
 	node_on_a_small_disk
@@ -1075,7 +1075,7 @@ settle_disk() {
 	settle_disk
 }
 
-@test "S37 a full disk under the AOF is waited for while acquiring, and then named" {
+@test "a full disk under the AOF is waited for while acquiring, and then named" {
 	heeded_by_scripts
 	node_on_a_small_disk
 	fill_disk
@@ -1083,7 +1083,7 @@ settle_disk() {
 	settle_disk
 }
 
-@test "S37 a full disk under the AOF at the end: the command's status, and a warning" {
+@test "a full disk under the AOF at the end: the command's status, and a warning" {
 	node_on_a_small_disk
 	hold_on -t 1500ms
 	fill_disk
@@ -1116,7 +1116,7 @@ clock_b() {
 }
 step() { wallclock "$T/clock" "$1"; }
 
-@test "S14 a server clock set past the lease: the lock is set again in one renewal" {
+@test "a server clock set past the lease: the lock is set again in one renewal" {
 	clock_b
 	hold open
 	step 3600000
@@ -1126,7 +1126,7 @@ step() { wallclock "$T/clock" "$1"; }
 	end_hold
 }
 
-@test "S14 a server clock set forward a little shortens the lease: noticed, with a line" {
+@test "a server clock set forward a little shortens the lease: noticed, with a line" {
 	clock_b
 	hold open
 	step 300
@@ -1138,7 +1138,7 @@ step() { wallclock "$T/clock" "$1"; }
 	end_hold
 }
 
-@test "S14 a second holder after a clock step: larger fence, the first is killed" {
+@test "a second holder after a clock step: larger fence, the first is killed" {
 	clock_b
 	direct=$url
 	proxy_start b
@@ -1165,7 +1165,7 @@ step() { wallclock "$T/clock" "$1"; }
 	wait "$second"
 }
 
-@test "S15 a server clock set back: a renewal corrects the lease, a release frees it" {
+@test "a server clock set back: a renewal corrects the lease, a release frees it" {
 	clock_b
 	hold open
 	step -7200000
@@ -1189,7 +1189,7 @@ pinned() { [ "$(cli b pttl job)" -le 1000 ]; }
 
 # ---- what others do to the key ----
 
-@test "S16 FLUSHALL during a hold is healed, with the same token" {
+@test "FLUSHALL during a hold is healed, with the same token" {
 	hold open
 	token=$(cli a get job)
 	cli a flushall
@@ -1199,7 +1199,7 @@ pinned() { [ "$(cli b pttl job)" -le 1000 ]; }
 	end_hold
 }
 
-@test "S16 FLUSHDB and SWAPDB during a hold are healed" {
+@test "FLUSHDB and SWAPDB during a hold are healed" {
 	hold open
 	cli a flushdb
 	wait_until set_on a job
@@ -1209,7 +1209,7 @@ pinned() { [ "$(cli b pttl job)" -le 1000 ]; }
 	cli a -n 1 flushdb
 }
 
-@test "S16 FLUSHALL at every hold under 5 contenders: never two" {
+@test "FLUSHALL at every hold under 5 contenders: never two" {
 	local i last=0
 
 	hold 600 -t 400ms
@@ -1231,7 +1231,7 @@ new_holder() { [ "$(cat "$T/fence")" != "$1" ] && set_on a job; }
 looked() { [ "$(scripts_run a)" -ge "$1" ] || unset_on a job; }
 five_ran() { [ "$(holds)" = 5 ]; }
 
-@test "S17 a lock deleted by hand is set again: a plain DEL breaks no lock" {
+@test "a lock deleted by hand is set again: a plain DEL breaks no lock" {
 	hold open
 	cli a del job
 	wait_until set_on a job
@@ -1239,7 +1239,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	end_hold
 }
 
-@test "S17 another client had the lock between two renewals: lost, the holder is killed" {
+@test "another client had the lock between two renewals: lost, the holder is killed" {
 	hold 9000
 	# as if somebody else had held it, and left
 	cli a eval "redis.call('hincrby', KEYS[2], 'fence', 1)
@@ -1276,7 +1276,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	unset_on a job
 }
 
-@test "S18 an overwritten lock is lost at the next answer; the other's is not touched" {
+@test "an overwritten lock is lost at the next answer; the other's is not touched" {
 	hold 9000
 	cli a set job other
 	began=$(now_ms)
@@ -1290,7 +1290,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	[ "$(fence_now)" -gt "$(cat "$T/fence")" ]
 }
 
-@test "S19 U14 a key of another type without expiry is no lock: status 78, not touched" {
+@test "a key of another type without expiry is no lock: status 78, not touched" {
 	cli a rpush job x
 	run -78 redlock -k job -- witness "$T"
 	[[ $output = *'holds a list'* ]]
@@ -1303,7 +1303,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "S19 a key of another type during a hold means lost" {
+@test "a key of another type during a hold means lost" {
 	hold 9000
 	cli a multi >/dev/null
 	cli a eval "redis.call('del', 'job') redis.call('rpush', 'job', 'x')" 0
@@ -1315,7 +1315,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	cli a del job
 }
 
-@test "S20 U14 a lock without expiry is waited for, never stolen, with a line" {
+@test "a lock without expiry is waited for, never stolen, with a line" {
 	cli a set job foreign
 	run -75 redlock -k job -w 300ms -- witness "$T"
 	[[ $output = *'without expiry'* && $output = *foreign* ]]
@@ -1328,14 +1328,14 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "S21 SCRIPT FLUSH in a loop disturbs nothing" {
+@test "SCRIPT FLUSH in a loop disturbs nothing" {
 	hold open -t 1s -v
 	until said_renewed 3; do cli a script flush >/dev/null; done
 	end_hold
 	only_renewed
 }
 
-@test "S21 a script is sent whole once, and called by its hash from then on" {
+@test "a script is sent whole once, and called by its hash from then on" {
 	node_b
 	local i
 
@@ -1346,7 +1346,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	[ "$(holds)" = 3 ]
 }
 
-@test "S21 a holder that sent its scripts whole calls them by their hash, too" {
+@test "a holder that sent its scripts whole calls them by their hash, too" {
 	node_b
 	hold open -t 1s -v
 	wait_until said_renewed 4
@@ -1354,7 +1354,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	cli b info commandstats | grep -q '^cmdstat_eval:calls=3,' # release, acquire, confirm
 }
 
-@test "S22 a server without EVALSHA gets the scripts whole" {
+@test "a server without EVALSHA gets the scripts whole" {
 	node_b --rename-command EVALSHA ''
 	hold open -t 1s -v
 	wait_until said_renewed 2
@@ -1362,7 +1362,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	only_renewed
 }
 
-@test "S22 a server without EVAL: status 78 and a clear line, at once" {
+@test "a server without EVAL: status 78 and a clear line, at once" {
 	node_b --rename-command EVAL ''
 	run -78 redlock -k job -- witness "$T"
 	[[ $output = *EVAL* ]]
@@ -1371,7 +1371,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 
 # ---- connections ----
 
-@test "S24 a server with all its client places taken is waited for" {
+@test "a server with all its client places taken is waited for" {
 	node_b --maxclients 3
 	for i in 1 2 3; do
 		helper redis-cli -s "$T/b.sock" subscribe x >"$T/sub.$i"
@@ -1390,7 +1390,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	wait_until node_answers b
 }
 
-@test "S24 a holder keeps its connection, so a full house does not hurt it" {
+@test "a holder keeps its connection, so a full house does not hurt it" {
 	node_b --maxclients 3
 	local n
 
@@ -1409,7 +1409,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	wait_until node_answers b
 }
 
-@test "S25 clients killed all the time: holders and waiters reconnect, nothing is lost" {
+@test "clients killed all the time: holders and waiters reconnect, nothing is lost" {
 	local i
 
 	hold 500
@@ -1424,7 +1424,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 }
 three_wait() { [ "$(cat "$T"/err.? 2>/dev/null | grep -c waiting)" = 3 ]; }
 
-@test "S25 a killed connection is noticed and replaced at once, not at the next renewal" {
+@test "a killed connection is noticed and replaced at once, not at the next renewal" {
 	hold 500 -t 6s
 	cli a client kill type normal skipme yes
 	began=$(now_ms)
@@ -1435,7 +1435,7 @@ three_wait() { [ "$(cat "$T"/err.? 2>/dev/null | grep -c waiting)" = 3 ]; }
 # our redis-cli and the holder
 connected() { [ "$(cli a client list | wc -l)" -ge 2 ]; }
 
-@test "S26 CLIENT PAUSE WRITE for 0.4 T disturbs nothing" {
+@test "CLIENT PAUSE WRITE for 0.4 T disturbs nothing" {
 	hold 800
 	[ "$(cli a client pause 400 WRITE)" = OK ] ||
 		skip 'only pauses everything (before 6.2)'
@@ -1443,7 +1443,7 @@ connected() { [ "$(cli a client list | wc -l)" -ge 2 ]; }
 	lacks "$T/err" SIGTERM
 }
 
-@test "S26 CLIENT PAUSE ALL past the deadline: killed in time, nothing left afterwards" {
+@test "CLIENT PAUSE ALL past the deadline: killed in time, nothing left afterwards" {
 	node_b
 	hold 9000 -t 2s
 	began=$(now_ms)
@@ -1488,7 +1488,7 @@ rubbish() {
 	[ "$(holds)" = 0 ]
 }
 
-@test "S27 an HTTP server, a TLS port and other garbage: unavailable, said in one line" {
+@test "an HTTP server, a TLS port and other garbage: unavailable, said in one line" {
 	rubbish 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n' \
 		'\025\003\001\000\002\002\n' '\000\000\000\000' '$-7\r\n' \
 		'*2\r\n+granted\r\n+12x\r\n' '*2\r\n+granted\r\n:-5\r\n' \
@@ -1499,14 +1499,14 @@ rubbish() {
 	contains "$T/said.7" "unexpected reply from redlock's script"
 }
 
-@test "S27 half a reply, an endless one, a deep one: bounded in time and memory" {
+@test "half a reply, an endless one, a deep one: bounded in time and memory" {
 	rubbish '*2\r\n+gran' '$1000000000\r\nx' '*2000000000\r\n' \
 		'*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n' \
 		"\$200000\\r\\n$(head -c 100000 /dev/zero | tr '\0' x)"
 	contains "$T/said.5" 'too long'
 }
 
-@test "S27 garbage during a hold is a failure like any other, and is survived" {
+@test "garbage during a hold is a failure like any other, and is survived" {
 	proxy_start a
 	hold 800
 	echo 'HTTP/1.1 502 Bad Gateway' >"$T/rubbish"
@@ -1517,7 +1517,7 @@ rubbish() {
 	ends_with 0
 }
 
-@test "S28 a server that stalls for 0.4 T or rewrites its AOF disturbs nothing" {
+@test "a server that stalls for 0.4 T or rewrites its AOF disturbs nothing" {
 	local debug=()
 
 	! server_is_at_least 7.0 || debug=(--enable-debug-command yes)
@@ -1535,7 +1535,7 @@ rubbish() {
 
 # ---- the counter ----
 
-@test "S29 P2 a counter that is not a number is lost data: the next fence is larger" {
+@test "a counter that is not a number is lost data: the next fence is larger" {
 	local bad fence before
 
 	before=$(redlock -k job -- sh -c 'echo "$REDLOCK_FENCE"')
@@ -1549,7 +1549,7 @@ rubbish() {
 	done
 }
 
-@test "S29 a counter damaged during a hold ends nothing; others wait for the lease" {
+@test "a counter damaged during a hold ends nothing; others wait for the lease" {
 	hold open -t 1s
 	cli a hset 'job:redlock:{job}:state' fence abc
 	wait_until contains "$T/err" 'was missing'
@@ -1602,7 +1602,7 @@ stored() { cli a eval "
 
 # ---- what an outage says ----
 
-@test "P7 an outage says how long until the command is killed, or the hold ends" {
+@test "an outage says how long until the command is killed, or the hold ends" {
 	local retry='cannot renew: .*; retrying' left='in [1-8]\.[0-9]s'
 
 	node_b

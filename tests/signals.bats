@@ -35,9 +35,9 @@ with_injection() { # NAME:K:ERRNO, for the redlocks started from here on
 }
 no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 
-# ---- C2: signals sent to redlock ----
+# ---- signals sent to redlock ----
 
-@test "C2 TERM, HUP, INT and QUIT reach the command, and redlock dies of the same one" {
+@test "TERM, HUP, INT and QUIT reach the command, and redlock dies of the same one" {
 	ulimit -c 0
 	for sig in 15 1 2 3; do
 		start_told -k job -- witness "$T" --started w --hold 9000
@@ -49,7 +49,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	done
 }
 
-@test "C2 a signal that the command handles leaves the exit status to the command" {
+@test "a signal that the command handles leaves the exit status to the command" {
 	start_told -k job -- sh -c "trap 'exit 7' TERM; touch $T/w
 		while :; do sleep 0.05; done"
 	wait_until exists "$T/w"
@@ -58,12 +58,12 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	free job
 }
 
-@test "P7 a command that ends by a signal of its own gives 128 and its number" {
+@test "a command that ends by a signal of its own gives 128 and its number" {
 	start_told -k job -- sh -c 'kill -SEGV $$'
 	[ "$(how)" = "exit 139" ]
 }
 
-@test "C2 TERM reaches a shell's child though the shell dies of it first" {
+@test "TERM reaches a shell's child though the shell dies of it first" {
 	for ((i = 0; i < 12; i++)); do
 		start_told -k job -- \
 			sh -c "sh -c 'touch $T/w; exec sleep 61.5'; true"
@@ -75,7 +75,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	done
 }
 
-@test "C2 TERM while waiting ends the waiting and leaves nothing behind" {
+@test "TERM while waiting ends the waiting and leaves nothing behind" {
 	cli a set job other px 60000
 	start_told -k job -- witness "$T"
 	wait_until contains "$T/err" "waiting.*: held by"
@@ -87,7 +87,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	cli a del job
 }
 
-@test "C2 TERM while the server is silent leaves no lock when it answers again" {
+@test "TERM while the server is silent leaves no lock when it answers again" {
 	node_freeze a
 	start_told -k job -- witness "$T"
 	wait_until has_guard
@@ -98,7 +98,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C2 TERM during the release changes neither the status nor the release" {
+@test "TERM during the release changes neither the status nor the release" {
 	start_told -k job -- kill -STOP "$(node_pid a)"
 	wait_until stopped "$(node_pid a)"
 	kill -TERM "$tool"
@@ -108,7 +108,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	wait_until lock_is_free
 }
 
-@test "C2 signals ignored at the start stay ignored, in redlock and in the command" {
+@test "signals ignored at the start stay ignored, in redlock and in the command" {
 	launch --default all --ignore 1 "$REDLOCK" -u "$url" -k job -- \
 		sh -c "touch $T/w
 		linger until $T/go; echo on >$T/end" \
@@ -123,7 +123,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	contains "$T/end" on
 }
 
-@test "C2 TERM to a redlock whose command is stopped is acted on when it continues" {
+@test "TERM to a redlock whose command is stopped is acted on when it continues" {
 	start_told -k job -- witness "$T" --started w --hold 9000
 	wait_until exists "$T/w"
 	kill -STOP "$(cat "$T/w")"
@@ -134,7 +134,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	[ "$(how)" = "signal 15" ]
 }
 
-@test "C30 TERM between the go and the command's birth is not lost" {
+@test "TERM between the go and the command's birth is not lost" {
 	with_injection vfork:1:0
 	start_told -k job -- sh -c "sleep 1; touch $T/survived"
 	no_injection
@@ -146,7 +146,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	[ ! -e "$T/survived" ]
 }
 
-@test "C30 TERM between the command's fork and its exec ends the command" {
+@test "TERM between the command's fork and its exec ends the command" {
 	with_injection execvpe:1:0
 	start_told -k job -- sh -c "sleep 1; touch $T/survived"
 	no_injection
@@ -157,7 +157,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	[ ! -e "$T/survived" ]
 }
 
-@test "C30 TERM while redlock forks its guard ends it" {
+@test "TERM while redlock forks its guard ends it" {
 	with_injection fork:1:0
 	start_told -k job -- witness "$T"
 	no_injection
@@ -179,9 +179,9 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	below "$(grep -c 'sigaction(.*{sa_handler' "$T/trace")" 12
 }
 
-# ---- C3: Ctrl-C ----
+# ---- Ctrl-C ----
 
-@test "C3 the third Ctrl-C within two seconds kills a command that ignores them" {
+@test "the third Ctrl-C within two seconds kills a command that ignores them" {
 	run pty "file:$T/w" "send:^C" "run:sleep 0.1" "send:^C" \
 		"run:sleep 0.1" "send:^C" -- "$REDLOCK" -u "$url" -k job -- \
 		sh -c "trap '' INT; touch $T/w; while :; do sleep 0.05; done"
@@ -189,14 +189,14 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	wait_until lock_is_free
 }
 
-@test "C3 two Ctrl-C are the command's own affair" {
+@test "two Ctrl-C are the command's own affair" {
 	run -0 pty "file:$T/w" "send:^C" "wait:one" "send:^C" -- \
 		"$REDLOCK" -u "$url" -k job -- sh -c "n=0
 		trap 'n=\$((n + 1)); [ \$n = 2 ] && exit 0; echo one' INT
 		touch $T/w; while :; do sleep 0.05; done"
 }
 
-@test "C3 INT from another process never kills, however often" {
+@test "INT from another process never kills, however often" {
 	start_told -k job -- sh -c "trap 'echo x >>$T/int' INT
 		trap 'exit 0' TERM; touch $T/w; while :; do sleep 0.05; done"
 	wait_until exists "$T/w"
@@ -209,7 +209,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 }
 told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 
-@test "C3 after a kill the terminal is as it was before, and ours again" {
+@test "after a kill the terminal is as it was before, and ours again" {
 	raw="stty raw -echo </dev/tty; touch $T/w; sleep 60"
 	for how in "sh -c \"$raw\"" "sh -c \"$raw\" </dev/null" \
 		"bash -c \"set -m; ($raw); true\""; do
@@ -223,7 +223,7 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 	done
 }
 
-@test "C3 the terminal is restored after TERM, too, and if the guard was killed" {
+@test "the terminal is restored after TERM, too, and if the guard was killed" {
 	local how
 
 	# (its parent is the guard)
@@ -241,7 +241,7 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 	done
 }
 
-@test "C3 one INT does not end a command that ignores it" {
+@test "one INT does not end a command that ignores it" {
 	start -k job -- witness "$T" --started w --hold 300 --stubborn
 	wait_until exists "$T/w"
 	kill -INT "$tool"
@@ -250,14 +250,14 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 	[ "$(holds)" = 1 ]
 }
 
-@test "C2 Ctrl-C ends redlock by SIGINT, so that a shell script stops, too" {
+@test "Ctrl-C ends redlock by SIGINT, so that a shell script stops, too" {
 	run -130 pty "file:$T/w" "send:^C" -- bash --norc -c "'$REDLOCK' -u $url \
 		-k job -- witness $T --started w --hold 9000; touch $T/went_on"
 	[ ! -e "$T/went_on" ]
 	free job
 }
 
-@test "C14 one Ctrl-C reaches the command exactly once" {
+@test "one Ctrl-C reaches the command exactly once" {
 	run -0 pty "file:$T/w" "send:^C" "file:$T/int" \
 		"run:kill -USR1 \$(cat $T/tool)" -- sh -c "echo \$\$ >$T/tool
 		exec '$REDLOCK' -u $url -k job -- sh -c '
@@ -267,39 +267,39 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 	[ "$(lines "$T/int")" = 1 ]
 }
 
-# ---- C14: stdin and the terminal ----
+# ---- stdin and the terminal ----
 
-@test "C14 the command reads the standard input" {
+@test "the command reads the standard input" {
 	run -0 redlock -k job -- cat <<<"from outside"
 	[ "$output" = "from outside" ]
 }
 
-@test "C14 the command reads the terminal" {
+@test "the command reads the terminal" {
 	run -0 pty "file:$T/w" "send:hello\n" -- "$REDLOCK" -u "$url" -k job -- \
 		sh -c "touch $T/w; read x; echo got:\$x"
 	[[ $output == *got:hello* ]]
 }
 
-@test "C14 the command is in the terminal's foreground group, and redlock with it" {
+@test "the command is in the terminal's foreground group, and redlock with it" {
 	run -0 pty -- "$REDLOCK" -u "$url" -k job -- \
 		sh -c 'ps -o tpgid=,pgid= -p $$'
 	read -r foreground group <<<"${output//$'\r'/}"
 	[ "$foreground" = "$group" ]
 }
 
-@test "C14 a new window size reaches the command" {
+@test "a new window size reaches the command" {
 	run -0 pty "file:$T/w" "size:33x99" "wait:33 99" -- "$REDLOCK" -u "$url" \
 		-k job -- sh -c "trap 'stty size; exit 0' WINCH; touch $T/w
 			while :; do sleep 0.05; done"
 }
 
-@test "C14 in a pipeline the other programs have the terminal" {
+@test "in a pipeline the other programs have the terminal" {
 	run -0 shell_on_tty \
 		"send:\$RL -k job -- printf '%s\n' pi''ped | sh -c 'cat; read y </dev/tty; echo got:\$y'\n" \
 		"wait:piped" "send:hello\n" "wait:got:hello"
 }
 
-@test "C14 the reader of a pipeline sees the end when the command closes it" {
+@test "the reader of a pipeline sees the end when the command closes it" {
 	set -o pipefail
 	# not the function: its subshell would keep the pipe open
 	"$REDLOCK" -u "$url" -k job -- sh -c "echo text; exec >&-; i=0
@@ -309,13 +309,13 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 	contains "$T/out" text
 }
 
-@test "C14 a background job that reads the terminal stops, and fg continues it" {
+@test "a background job that reads the terminal stops, and fg continues it" {
 	run -0 shell_on_tty \
 		"send:\$RL -k job -t 20s -- sh -c 'read x; echo got:\$x' &\n" \
 		"wait:Stopped" "send:fg\nhello\n" "wait:got:hello"
 }
 
-@test "C14 an interactive shell as the command has job control" {
+@test "an interactive shell as the command has job control" {
 	run -0 pty "wait:%" "send:sh -c ': >$T/runs; exec sleep 100'\n" \
 		"file:$T/runs" "send:^Z" \
 		"wait:Stopped" "send:kill -9 %1\nexit 0\nexit 0\n" -- \
@@ -324,7 +324,7 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 	[[ $output != *"no job control"* ]]
 }
 
-@test "C14 when the terminal hangs up, the command ends and the lock is released" {
+@test "when the terminal hangs up, the command ends and the lock is released" {
 	run -129 pty "file:$T/w" hangup -- "$REDLOCK" -u "$url" -k job -- \
 		witness "$T" --started w --hold 9000
 	wait_until lock_is_free
@@ -339,7 +339,7 @@ counting() { # SIGNAL
 		while :; do sleep 0.05; done"
 }
 
-@test "C2 HUP, USR1, USR2, ALRM, PWR, WINCH, URG, real-time: to the command only" {
+@test "HUP, USR1, USR2, ALRM, PWR, WINCH, URG, real-time: to the command only" {
 	for sig in HUP USR1 USR2 ALRM PWR WINCH URG RTMIN+3; do
 		rm -f "$T/w" "$T/w2" "$T/got"
 		start_told -k job -- bash -c "$(counting $sig)"
@@ -352,7 +352,7 @@ counting() { # SIGNAL
 	done
 }
 
-@test "C2 TERM reaches each of 2,500 processes" {
+@test "TERM reaches each of 2,500 processes" {
 	start -k job -- linger many 2500 "$T/w"
 	wait_until exists "$T/w"
 	[ "$(pgrep -cfx "linger many 2500 $T/w")" = 2501 ]
@@ -362,7 +362,7 @@ counting() { # SIGNAL
 	[ "$(pgrep -cfx "linger many 2500 $T/w")" = 0 ]
 }
 
-@test "C34 a chain of 40 processes is killed under low ulimits, by redlock or the guard" {
+@test "a chain of 40 processes is killed under low ulimits, by redlock or the guard" {
 	local how
 
 	cat >"$T/chain.py" <<-'PY'
@@ -390,7 +390,7 @@ counting() { # SIGNAL
 	done
 }
 
-@test "C2 INT and then TERM: redlock dies of the same signal as the command" {
+@test "INT and then TERM: redlock dies of the same signal as the command" {
 	start_told -k job -- sh -c "trap '' TERM; touch $T/w; sleep 9"
 	wait_until exists "$T/w"
 	kill -TERM "$tool"
@@ -398,13 +398,13 @@ counting() { # SIGNAL
 	[ "$(how)" = "signal 2" ]
 }
 
-@test "C9 a command killed by somebody else leaves nothing running" {
+@test "a command killed by somebody else leaves nothing running" {
 	run -137 redlock -k job -- sh -c "sleep 63.5 & kill -KILL \$\$"
 	[ "$(pgrep -cfx 'sleep 63.5')" = 0 ]
 	lock_is_free
 }
 
-@test "P8 messages from systemd to redlock reach the command" {
+@test "messages from systemd to redlock reach the command" {
 	run -0 sh -c 'export LISTEN_PID=$$ LISTEN_FDS=1 WATCHDOG_PID=$$ LISTEN_PIDFDID=7
 		export SYSTEMD_EXEC_PID=$$
 		exec "$@"' - "$REDLOCK" -u "$url" -k job -- sh -c 'echo \
@@ -418,7 +418,7 @@ counting() { # SIGNAL
 	[ "$output" = "1 7 1 ()" ]
 }
 
-@test "P6 a storm of real-time signals does not hide that the command has ended" {
+@test "a storm of real-time signals does not hide that the command has ended" {
 	# the limit counts for all that this user runs: not to be used up
 	launch --default all --limit sigpending=5000 "$REDLOCK" -u "$url" -k job -t 2s \
 		-- sh -c "trap '' 34; touch $T/in; linger until $T/storm; exit 5" 3>&- &
@@ -431,7 +431,7 @@ counting() { # SIGNAL
 	[ "$status" = 5 ]
 }
 
-@test "C19 P7 a file at the limit of ulimit -f loses a message, and not the run" {
+@test "a file at the limit of ulimit -f loses a message, and not the run" {
 	limited
 	local limited='ulimit -f 0; exec "$@"'
 
@@ -452,9 +452,9 @@ counting() { # SIGNAL
 	run -153 bash -c "$limited" - "$REDLOCK" -u "$url" -k job -- sh -c "echo x >'$T/full'"
 }
 
-# ---- C6: stopping the job ----
+# ---- stopping the job ----
 
-@test "C6 a stopped process in the group: the group is orphaned as without redlock" {
+@test "a stopped process in the group: the group is orphaned as without redlock" {
 	run -0 setsid -w sh -c "sleep 2 & kill -STOP \$!
 		'$REDLOCK' -u '$url' -k job -- sh -c 'sleep 0.3'
 		'$REDLOCK' -u '$url' -k job -- '$T/missing'; echo goes on
@@ -462,13 +462,13 @@ counting() { # SIGNAL
 	[[ $output == *"goes on"* ]]
 }
 
-@test "C6 Ctrl-Z where no shell could make us go on stops nothing" {
+@test "Ctrl-Z where no shell could make us go on stops nothing" {
 	run -0 pty "file:$T/w" "send:^Z" "run:sleep 1.3" "run:touch $T/go" -- \
 		"$REDLOCK" -u "$url" -k job -t 1s -- \
 		sh -c "touch $T/w; linger until $T/go"
 }
 
-@test "C6 C32 as PID 1 of a container, Ctrl-Z stops nothing" {
+@test "as PID 1 of a container, Ctrl-Z stops nothing" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
 	run -0 pty "file:$T/w" "send:^Z" "run:sleep 1.3" "run:touch $T/go" -- \
@@ -476,7 +476,7 @@ counting() { # SIGNAL
 		sh -c "touch $T/w; linger until $T/go"
 }
 
-@test "C25 C6 Ctrl-Z that is blocked at the start stops nothing" {
+@test "Ctrl-Z that is blocked at the start stops nothing" {
 	run -0 shell_on_tty \
 		"send:launch --block 20 \$RL -k job -t 1s -- bash -c 'touch $T/w; while [ ! -e $T/go ]; do read -t 0.05 <>/dev/null; done; echo fin''ished'\n" \
 		"file:$T/w" "send:^Z" "run:sleep 1.3" "run:touch $T/go" \
@@ -493,7 +493,7 @@ until_stopped() {
 	echo "until grep -q ^State:.[TD] /proc/\$(cat $T/w)/status; do sleep 0.05; done"
 }
 
-@test "C6 after Ctrl-Z, fg within the lease continues the command" {
+@test "after Ctrl-Z, fg within the lease continues the command" {
 	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go)\n" \
 		"file:$T/w" "send:^Z" "wait:Stopped" \
 		"run:$(until_stopped)" \
@@ -501,7 +501,7 @@ until_stopped() {
 		"run:touch $T/go" "send:fg\n" "wait:finished"
 }
 
-@test "C6 after Ctrl-Z and the end of the lease the job is dead, with the reason" {
+@test "after Ctrl-Z and the end of the lease the job is dead, with the reason" {
 	run -0 shell_on_tty "send:\$RL -k job -t 1s -- $(wait_for_go)\n" \
 		"file:$T/w" "send:^Z" "wait:Stopped" \
 		"wait:lease lost" "send:wait %1; echo status:\$?\n" "wait:status:"
@@ -510,7 +510,7 @@ until_stopped() {
 }
 
 # timeout(1) makes a group of its own, which is not in front.
-@test "C14 a command in a group of its own gets INT and QUIT of the terminal" {
+@test "a command in a group of its own gets INT and QUIT of the terminal" {
 	local key
 
 	for key in ^C:130 '^\:131'; do
@@ -523,7 +523,7 @@ until_stopped() {
 	done
 }
 
-@test "C6 a command in a group of its own stops at Ctrl-Z, and fg continues it" {
+@test "a command in a group of its own stops at Ctrl-Z, and fg continues it" {
 	run -0 shell_on_tty \
 		"send:\$RL -k job -t 20s -- timeout 60 $(wait_for_go)\n" \
 		"file:$T/w" "send:^Z" "wait:Stopped" \
@@ -532,20 +532,20 @@ until_stopped() {
 		"run:touch $T/go" "send:fg\n" "wait:finished"
 }
 
-@test "C6 a command in a group of its own does not stop if no shell could continue us" {
+@test "a command in a group of its own does not stop if no shell could continue us" {
 	run -0 pty "file:$T/w" "send:^Z" "run:touch $T/go" "wait:finished" -- \
 		"$REDLOCK" -u "$url" -k job -t 20s -- timeout 60 \
 		sh -c "touch $T/w; while [ ! -e $T/go ]; do sleep 0.05; done; echo finished"
 }
 
-@test "C6 TSTP sent to redlock alone stops the command; CONT continues both" {
+@test "TSTP sent to redlock alone stops the command; CONT continues both" {
 	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go) &\n" \
 		"file:$T/w" "send:kill -TSTP \$!\n" "wait:Stopped" \
 		"run:$(until_stopped)" \
 		"run:touch $T/go" "send:kill -CONT \$!\n" "wait:finished"
 }
 
-@test "C6 after a stop, the command goes on only when the overdue renewal has succeeded" {
+@test "after a stop, the command goes on only when the overdue renewal has succeeded" {
 	local node is_stopped renewed
 
 	node=$(node_pid a)
@@ -562,14 +562,14 @@ until_stopped() {
 	[[ $output != *lost* ]]
 }
 
-@test "C6 TSTP sent to the whole job, and fg, continues the command" {
+@test "TSTP sent to the whole job, and fg, continues the command" {
 	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go) &\n" \
 		"file:$T/w" "send:kill -TSTP %1\n" "wait:Stopped" \
 		"run:touch $T/go" "send:fg\n" "wait:finished"
 }
 
 # The command stops, and nobody has stopped redlock.
-@test "C6 a command that stops only itself stops the job, and fg continues it" {
+@test "a command that stops only itself stops the job, and fg continues it" {
 	local sig
 	for sig in STOP TSTP TTIN; do
 		run -0 shell_on_tty \
@@ -579,7 +579,7 @@ until_stopped() {
 	done
 }
 
-@test "C6 a command that stopped itself is dead when the lease ends, with the reason" {
+@test "a command that stopped itself is dead when the lease ends, with the reason" {
 	run -0 shell_on_tty \
 		"send:\$RL -k job -t 1s -- sh -c 'kill -STOP \$\$; echo fin''ished'\n" \
 		"wait:Stopped" "wait:lease lost" \
@@ -588,7 +588,7 @@ until_stopped() {
 	free job
 }
 
-@test "C6 continuing the command alone continues the job" {
+@test "continuing the command alone continues the job" {
 	run -0 shell_on_tty \
 		"send:\$RL -k job -t 20s -- sh -c 'echo \$\$ >$T/w; kill -STOP \$\$; echo fin''ished'\n" \
 		"wait:Stopped" "run:kill -CONT \$(cat $T/w)" "wait:finished" \
@@ -596,7 +596,7 @@ until_stopped() {
 		"send:true\n"
 }
 
-@test "C6 a command that is stopped and continued all the time keeps its lease" {
+@test "a command that is stopped and continued all the time keeps its lease" {
 	run -0 shell_on_tty "send:\$RL -k job -t 2s -- $(wait_for_go) &\n" \
 		"file:$T/w" \
 		"run:for i in \$(seq 60); do kill -STOP \$(cat $T/w); sleep .025; kill -CONT \$(cat $T/w); sleep .025; done" \
@@ -604,7 +604,7 @@ until_stopped() {
 	[[ $output != *lost* ]]
 }
 
-@test "C6 a command that had the terminal to itself gets it back after fg" {
+@test "a command that had the terminal to itself gets it back after fg" {
 	cat >"$T/own.py" <<-'PY'
 		import os, signal
 		signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -618,7 +618,7 @@ until_stopped() {
 		"wait:read a line"
 }
 
-@test "C6 a command that stops where no shell could continue it keeps its lease" {
+@test "a command that stops where no shell could continue it keeps its lease" {
 	may_need_another_try "renewals within 1 s"
 	run -0 setsid -w sh -c "'$REDLOCK' -u '$url' -k job -t 1s -- \
 		sh -c 'echo \$\$ >$T/w.new; mv $T/w.new $T/w; kill -STOP \$\$; echo goes on' &
@@ -631,7 +631,7 @@ until_stopped() {
 	[ "$output" = $'1\ngoes on' ]
 }
 
-@test "C4 a redlock stopped and continued within the lease goes on renewing" {
+@test "a redlock stopped and continued within the lease goes on renewing" {
 	start -k job -t 1s -- witness "$T" --started w --hold 1500
 	wait_until exists "$T/w"
 	kill -STOP "$tool"
@@ -642,14 +642,14 @@ until_stopped() {
 	[ "$(holds)" = 1 ]
 }
 
-# ---- C19: nobody reads what redlock says ----
+# ---- nobody reads what redlock says ----
 
-@test "C19 everything works without a standard error" {
+@test "everything works without a standard error" {
 	run -0 redlock -v -k job -t 300ms -- witness "$T" --hold 600 2>&-
 	[ "$(holds)" = 1 ]
 }
 
-@test "C19 a full pipe as standard error delays neither renewals nor the end" {
+@test "a full pipe as standard error delays neither renewals nor the end" {
 	mkfifo "$T/pipe"
 	exec 8<>"$T/pipe"
 	# fill it to the brim
@@ -663,7 +663,7 @@ until_stopped() {
 	[ "$(holds)" = 1 ]
 }
 
-@test "C19 a standard error whose reader is gone does not end redlock" {
+@test "a standard error whose reader is gone does not end redlock" {
 	mkfifo "$T/pipe"
 	exec 8<>"$T/pipe" 9>"$T/pipe"
 	exec 8>&-
@@ -673,7 +673,7 @@ until_stopped() {
 	[ "$(holds)" = 1 ]
 }
 
-@test "C19 lease loss is enforced although nobody reads standard error" {
+@test "lease loss is enforced although nobody reads standard error" {
 	mkfifo "$T/pipe"
 	exec 8<>"$T/pipe"
 	timeout 0.2 dd if=/dev/zero of="$T/pipe" bs=4096 count=100 \
@@ -727,7 +727,7 @@ has_groupmate() { pgrep -P "$tool" -x lockgroup >/dev/null; }
 count() { grep -cx "$1 $2" "$T/got" || true; }
 noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 
-@test "C2 a signal to the whole group reaches the command once, as under env" {
+@test "a signal to the whole group reaches the command once, as under env" {
 	local how n sig
 	for how in env redlock; do
 		if [ $how = env ]; then
@@ -764,7 +764,7 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 	done
 }
 
-@test "C2 a signal to redlock alone is passed on, also right after one to the group" {
+@test "a signal to redlock alone is passed on, also right after one to the group" {
 	local n
 	note_signals "$REDLOCK" -u "$url" -k job --
 	wait_until has_groupmate
@@ -784,7 +784,7 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 	[ "$status" = 0 ]
 }
 
-@test "C2 without the process that distinguishes signals, every signal is passed on" {
+@test "without the process that distinguishes signals, every signal is passed on" {
 	note_signals "$REDLOCK" -u "$url" -k job --
 	wait_until has_groupmate
 	kill -STOP "$(pgrep -P "$tool" -x lockgroup)"
@@ -799,7 +799,7 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 	wait_until no_process_left
 }
 
-@test "C1 the process that distinguishes signals dies with redlock, and shows no key" {
+@test "the process that distinguishes signals dies with redlock, and shows no key" {
 	local mate
 	start -k job -- witness "$T" --started w --hold 9000
 	wait_until exists "$T/w"
@@ -813,10 +813,10 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 	wait_until no_process_left
 }
 
-@test "C2 the lock is held until all that was asked to end has ended, for -K at most" {
+@test "the lock is held until all that was asked to end has ended, for -K at most" {
 	tells_all_to_end
 }
-@test "C2 C15 --orphans kill allows the same time to end, and kills the rest" {
+@test "--orphans kill allows the same time to end, and kills the rest" {
 	tells_all_to_end --orphans kill
 	start_told -k job -t 2s -K 100ms --orphans kill -- \
 		sh -c "witness '$T' --hold 60000 --stubborn --started '$T/w'; true"
@@ -841,13 +841,13 @@ tells_all_to_end() { # OPTION...
 	ended_as "$pid" 143
 }
 
-@test "C2 an alarm that was set before redlock started ends the command, as without it" {
+@test "an alarm that was set before redlock started ends the command, as without it" {
 	command -v perl >/dev/null || skip "needs perl"
 	run -142 --separate-stderr perl -e 'alarm 1; exec @ARGV' \
 		"$REDLOCK" -q -u "$url" -k job -- sleep 61.4
 }
 
-@test "C37 redlock leaves no core, and the command has its old limit" {
+@test "redlock leaves no core, and the command has its old limit" {
 	limited
 	(
 		ulimit -S -c 4096 || exit 0
@@ -862,7 +862,7 @@ hears_usr1='trap "echo heard >>\"\$T/heard\"; exit 0" USR1; trap "" TERM INT
 	: >"$T/on"; while :; do sleep 0.02; done'
 heard_by_all() { [ "$(wc -l <"$T/heard")" = "$1" ]; }
 
-@test "C2 --signal, by name or number: sent for --max-hold, force-release and a loss" {
+@test "--signal, by name or number: sent for --max-hold, force-release and a loss" {
 	run -124 redlock -k job --signal USR1 --max-hold 200ms -K 10s -- \
 		sh -c "$hears_usr1"
 	[[ $output = *'sent SIGUSR1; SIGKILL in '* ]]
@@ -884,7 +884,7 @@ heard_by_all() { [ "$(wc -l <"$T/heard")" = "$1" ]; }
 	node_thaw a
 }
 
-@test "C2 --signal reaches every process, and one that is stopped; KILL follows" {
+@test "--signal reaches every process, and one that is stopped; KILL follows" {
 	run -124 redlock -k job --signal USR1 --max-hold 1s -K 10s -- sh -c \
 		'sh -c "$0; kill -STOP \$\$; $1" & eval "$0; $1"; wait' \
 		'trap "echo heard >>\"$T/heard\"; exit 0" USR1' \

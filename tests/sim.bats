@@ -30,12 +30,12 @@ some() {
 	run -0 "$sim" --rules "$top/tests/sim/rules"
 }
 
-@test "P1 P2 P5 P6 simulated schedules on one node break no promise" {
+@test "simulated schedules on one node break no promise" {
 	need_lua
 	run -0 "$sim" --runs "$(some 20000)" $(from)
 }
 
-@test "P1 P2 P6 simulated schedules on three and on five nodes break no promise" {
+@test "simulated schedules on three and on five nodes break no promise" {
 	need_lua
 	run -0 "$sim" --nodes 3 --runs "$(some 6000)" $(from)
 	run -0 "$sim" --nodes 5 --runs "$(some 1200)" $(from)

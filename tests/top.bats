@@ -221,7 +221,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
-@test "P7 no bytes of keys, hosts and filters control the terminal" {
+@test "no bytes of keys, hosts and filters control the terminal" {
 	forge a $'e\e[31mvil\a' $'h\e]0;x\a\r\n\xff'
 	forge a 'ключ日本語' 'база'
 	size=24x110

@@ -31,7 +31,7 @@ result() {
 
 # ---- options ----
 
-@test "U3 an unknown or abbreviated option is refused by name" {
+@test "an unknown or abbreviated option is refused by name" {
 	marker
 	refuses 64 "unknown option '--frobnicate'" -u "$url" -k job --frobnicate \
 		-- "${cmd[@]}"
@@ -40,7 +40,7 @@ result() {
 	refuses 64 '-Z' -u "$url" -nqZ -k job -- "${cmd[@]}"
 }
 
-@test "U3 an unknown option names the nearest" {
+@test "an unknown option names the nearest" {
 	marker
 	refuses 64 "did you mean '--no-wait'?" -u "$url" -k job --nowait -- \
 		"${cmd[@]}"
@@ -51,7 +51,7 @@ result() {
 	not grep -q 'did you' "$T/err"
 }
 
-@test "U3 an option without its value, or with one too many, is refused" {
+@test "an option without its value, or with one too many, is refused" {
 	marker
 	refuses 64 "'--ttl' needs a value" -u "$url" -k job --ttl
 	refuses 64 "'-w' needs a value" -u "$url" -k job -w
@@ -59,7 +59,7 @@ result() {
 		"${cmd[@]}"
 }
 
-@test "U3 a key, a command, one verb: what is missing is named" {
+@test "a key, a command, one verb: what is missing is named" {
 	marker
 	refuses 64 'no key'
 	refuses 64 'no key' -u "$url" -- "${cmd[@]}"
@@ -73,7 +73,7 @@ result() {
 	refuses 64 'the same server' -u "$url" -u "$url" -k job -- "${cmd[@]}"
 }
 
-@test "U3 durations have one grammar, for -t, -w, -K and --node-timeout" {
+@test "durations have one grammar, for -t, -w, -K and --node-timeout" {
 	local o
 
 	marker
@@ -84,7 +84,7 @@ result() {
 	untouched
 }
 
-@test "U3 a number without a unit means seconds; units add up" {
+@test "a number without a unit means seconds; units add up" {
 	for v in 1.5 1500ms 1s500ms 1.5s; do
 		run -0 --separate-stderr redlock -k job -t "$v" -- \
 			redis-cli -s "$T/a.sock" pttl job
@@ -99,13 +99,13 @@ result() {
 	done
 }
 
-@test "U1 a lease under 200 ms is refused" {
+@test "a lease under 200 ms is refused" {
 	marker
 	refuses 64 200ms -u "$url" -k job -t 199ms -- "${cmd[@]}"
 	redlock -k job -t 200ms -- true
 }
 
-@test "U2 a lease over 24 h needs --allow-long-ttl" {
+@test "a lease over 24 h needs --allow-long-ttl" {
 	marker
 	refuses 64 24h -u "$url" -k job -t 86400001ms -- "${cmd[@]}"
 	redlock -k job -t 24h -- true
@@ -114,7 +114,7 @@ result() {
 	[ "$output" -gt 86400000 ]
 }
 
-@test "U10 -K above half of the lease is refused" {
+@test "-K above half of the lease is refused" {
 	marker
 	refuses 64 -K -u "$url" -k job -t 10s -K 5001ms -- "${cmd[@]}"
 	refuses 64 -K -u "$url" -k job -K 1d -- "${cmd[@]}"
@@ -122,7 +122,7 @@ result() {
 	redlock -k job -K 0 -- true
 }
 
-@test "U3 a status outside 0..255 is refused, not taken modulo 256" {
+@test "a status outside 0..255 is refused, not taken modulo 256" {
 	marker
 	refuses 64 "-E '256'" -u "$url" -k job --conflict-exit-code=256 -- \
 		"${cmd[@]}"
@@ -139,7 +139,7 @@ result() {
 	[[ $output = *"--log-format 'xml': must be one of text|json" ]]
 }
 
-@test "U3 other values out of range are refused" {
+@test "other values out of range are refused" {
 	marker
 	refuses 64 "--on-unavailable 'maybe'" -u "$url" -k job \
 		--on-unavailable maybe -- "${cmd[@]}"
@@ -154,7 +154,7 @@ result() {
 		--user "$(printf '%300s' | tr ' ' u)" -- "${cmd[@]}"
 }
 
-@test "U6 a bad value is shown in one line without control bytes" {
+@test "a bad value is shown in one line without control bytes" {
 	local bad=$'x\ny\e[31m\r'
 	marker
 	for o in --ttl --wait --kill-after --node-timeout \
@@ -171,13 +171,13 @@ result() {
 
 # ---- keys ----
 
-@test "U4 an empty key is refused" {
+@test "an empty key is refused" {
 	marker
 	refuses 64 'key is empty' -u "$url" -k '' -- "${cmd[@]}"
 	refuses 64 'key is empty' -u "$url" --key= -- "${cmd[@]}"
 }
 
-@test "U5 a key of 64 KiB works, a longer one is refused" {
+@test "a key of 64 KiB works, a longer one is refused" {
 	local k
 	k=$(printf '%65536s' | tr ' ' k)
 	marker
@@ -190,7 +190,7 @@ result() {
 	[ "$output" -eq 65536 ]
 }
 
-@test "U6 a key may have any bytes, is used as it is and shown escaped" {
+@test "a key may have any bytes, is used as it is and shown escaped" {
 	for k in $'a\nb' $'a\r\nb' ' ' $'\t' $'\e[31mred\e[0m' 'schlüssel' \
 		$'\xff\xfe' $'\xc3' '*?[a]' "it's" 'say "x"' '\' '$(id)' '%s%n' \
 		$'\xe2\x80\xae' -- -k '{"a":1}'; do
@@ -210,7 +210,7 @@ result() {
 	done
 }
 
-@test "U7 keys with braces are accepted, and are different locks" {
+@test "keys with braces are accepted, and are different locks" {
 	local keys=('{}' 'a}b' '{a}{b}' '{' '}' '{a' '}{a}' '{}a' '{{a}}')
 	for k in "${keys[@]}"; do
 		helper "$REDLOCK" -u "$url" -k "$k" -- sleep 60
@@ -222,7 +222,7 @@ result() {
 	[ "$(cli a --raw keys '*redlock:*state' | wc -l)" = "${#keys[@]}" ]
 }
 
-@test "U12 -n, and -w 0, is one try that leaves nothing behind" {
+@test "-n, and -w 0, is one try that leaves nothing behind" {
 	hold
 	cli a config resetstat >/dev/null
 	run -75 redlock -q -n -k job -- touch "$T/ran"
@@ -234,7 +234,7 @@ result() {
 
 # ---- the server ----
 
-@test "U3 every mistyped URL is refused: 64 from -u, 78 from REDLOCK_URL" {
+@test "every mistyped URL is refused: 64 from -u, 78 from REDLOCK_URL" {
 	local bad=("" localhost 127.0.0.1 127.0.0.1:6379 :6379 redis redis: \
 		redis:/h redis//h redis:// redis://:6379 REDIS://h reddis://h \
 		redis://h:0 redis://h:65536 redis://h: redis://h:x redis://h:1:2 \
@@ -266,7 +266,7 @@ result() {
 	untouched
 }
 
-@test "U3 a mistyped URL is refused with a correct form" {
+@test "a mistyped URL is refused with a correct form" {
 	local u says
 	marker
 	while read -r u says; do
@@ -284,7 +284,7 @@ result() {
 	END
 }
 
-@test "U3 well-formed URLs of every kind reach the server" {
+@test "well-formed URLs of every kind reach the server" {
 	local port=$((20000 + RANDOM % 10000))
 	node_start tcp --port "$port" --bind 127.0.0.1 ::1
 	cli tcp config set requirepass 'p@ss/w?d%' >/dev/null
@@ -311,7 +311,7 @@ result() {
 	REDISCLI_AUTH='p@ss/w?d%' cli tcp config set requirepass '' >/dev/null
 }
 
-@test "U3 the default server is named in a message, and -u comes first" {
+@test "the default server is named in a message, and -u comes first" {
 	# an empty variable is as none; whether a server is at 6379 is not ours
 	run env REDLOCK_URL= "$REDLOCK" -n -k "usage.bats $T" -- true
 	[[ ${lines[0]} = *"no -u and no REDLOCK_URL"*"redis://127.0.0.1:6379"* ]]
@@ -363,7 +363,7 @@ result() {
 	done
 }
 
-@test "U8 a URL without -u is refused, not run as a command, with its password hidden" {
+@test "a URL without -u is refused, not run as a command, with its password hidden" {
 	marker
 	refuses 64 "is -u missing" -k job redis://joe:hush@h "${cmd[@]}"
 	run ! contains "$T/err" hush
@@ -372,7 +372,7 @@ result() {
 	run ! contains "$T/err" hush
 }
 
-@test "P7 a run that ends before any question also writes its result file" {
+@test "a run that ends before any question also writes its result file" {
 	local was='{"outcome":"ran"}'
 
 	echo "$was" >"$T/result"
@@ -384,7 +384,7 @@ result() {
 
 # ---- every exit status, once by name; see src/cli/command.h ----
 
-@test "P7 each status of command.h has a test of its name here" {
+@test "each status of command.h has a test of its name here" {
 	local n
 	for n in $(sed -n 's/^\tSTATUS_[A-Z_]* = \([0-9]*\).*/\1/p' \
 		"$top/src/cli/command.h"); do
@@ -393,31 +393,31 @@ result() {
 	[ -n "$n" ]
 }
 
-@test "P7 status 0 when the command succeeded" {
+@test "status 0 when the command succeeded" {
 	run -0 --separate-stderr redlock --result-file "$T/result" -k job -- true
 	[ -z "$output$stderr" ]
 	result ran 0
 }
 
-@test "P7 status 1 (redlock inspect): nobody holds the lock" {
+@test "status 1 (redlock inspect): nobody holds the lock" {
 	run -1 "$REDLOCK" inspect -u "$url" nobody
 }
 
-@test "P7 status 2 (inspect --max-age): it is held for longer" {
+@test "status 2 (inspect --max-age): it is held for longer" {
 	hold
 	run -2 "$REDLOCK" inspect -u "$url" --max-age 1ms job
 	run -0 "$REDLOCK" inspect -u "$url" --max-age 1h job
 }
 
-@test "P7 status 3 (inspect --max-age): unknown, as no server answers" {
+@test "status 3 (inspect --max-age): unknown, as no server answers" {
 	run -3 "$REDLOCK" inspect -u "unix://$T/none" --max-age 1h job
 }
 
-@test "P7 status 64 when the command line is wrong" {
+@test "status 64 when the command line is wrong" {
 	refuses 64 --frob -u "$url" -k job --frob -- touch "$T/ran"
 }
 
-@test "P7 status 69 when no server answers, with the ways to name one" {
+@test "status 69 when no server answers, with the ways to name one" {
 	marker
 	refuses 69 "$T/none.sock" -n -u "unix://$T/none.sock" -k job \
 		--result-file "$T/result" -- "${cmd[@]}"
@@ -428,7 +428,7 @@ result() {
 		"${cmd[@]}"
 }
 
-@test "P7 status 69 when the server is silent names it and its time-out" {
+@test "status 69 when the server is silent names it and its time-out" {
 	local got=0
 	node_freeze a
 	redlock -n --node-timeout 100ms -k job -- touch "$T/ran" \
@@ -440,7 +440,7 @@ result() {
 	wait_until free job
 }
 
-@test "P7 status 70 when the machine refuses what the lease needs" {
+@test "status 70 when the machine refuses what the lease needs" {
 	marker
 	(ulimit -i 0 && redlock -k job -- "${cmd[@]}") 2>"$T/err" || status=$?
 	[ "$status" = 70 ]
@@ -455,7 +455,7 @@ result() {
 	one_line 'standard output'
 }
 
-@test "P7 status 75 when the lock is held, at once and after waiting" {
+@test "status 75 when the lock is held, at once and after waiting" {
 	hold
 	run -75 --separate-stderr redlock -n -k job --result-file "$T/result" \
 		-- touch "$T/ran"
@@ -470,7 +470,7 @@ result() {
 	[ ! -e "$T/ran" ]
 }
 
-@test "P7 status 75 becomes what -E says, 0 included" {
+@test "status 75 becomes what -E says, 0 included" {
 	hold
 	for n in 0 1 42 255; do
 		run -"$n" redlock -q -n -E "$n" -k job \
@@ -480,7 +480,7 @@ result() {
 	[ ! -e "$T/ran" ]
 }
 
-@test "P7 status 77 when the server refuses the password" {
+@test "status 77 when the server refuses the password" {
 	marker
 	cli a config set requirepass right >/dev/null
 	REDISCLI_AUTH=wrong run -77 --separate-stderr redlock -k job \
@@ -492,7 +492,7 @@ result() {
 	REDISCLI_AUTH=right cli a config set requirepass '' >/dev/null
 }
 
-@test "P7 status 77 at once when a password is needed and none was given" {
+@test "status 77 at once when a password is needed and none was given" {
 	local got=0
 	cli a config set requirepass right >/dev/null
 	redlock -k job -- touch "$T/ran" >"$T/out" 2>"$T/err" || got=$?
@@ -502,7 +502,7 @@ result() {
 	[ ! -e "$T/ran" ]
 }
 
-@test "P7 status 78 when a file or variable is wrong" {
+@test "status 78 when a file or variable is wrong" {
 	marker
 	REDLOCK_URL=nonsense refuses 78 REDLOCK_URL -k job -- "${cmd[@]}"
 	refuses 78 "$T/no/file" -u "$url" -k job --result-file "$T/no/file" \
@@ -510,19 +510,19 @@ result() {
 	refuses 78 "$T" -u "$url" -k job --result-file "$T" -- "${cmd[@]}"
 }
 
-@test "U3 a database that does not exist: no other database is touched" {
+@test "a database that does not exist: no other database is touched" {
 	marker
 	refuses 78 'DB index' -n -u "$url?db=999" -k job -- "${cmd[@]}"
 }
 
-@test "P7 status 124 when --max-hold ends the command" {
+@test "status 124 when --max-hold ends the command" {
 	run redlock -k job --max-hold 50ms --result-file "$T/result" -- sleep 60
 	[ "$status" = 124 ]
 	[[ $output = *'(--max-hold)'* ]]
 	result max-hold 124
 }
 
-@test "P7 status 125 when the lease is lost while the command runs" {
+@test "status 125 when the lease is lost while the command runs" {
 	helper "$REDLOCK" -u "$url" -k job -t 2s --result-file "$T/result" \
 		-- sh -c 'trap "" TERM; sleep 60; true' 2>"$T/err"
 	local pid=$!
@@ -535,7 +535,7 @@ result() {
 	cli a del job >/dev/null
 }
 
-@test "P7 status 126 when the command cannot be executed, 127 not found" {
+@test "status 126 when the command cannot be executed, 127 not found" {
 	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
 	: # the two tests below have the details; this one compares with env(1)
 	printf '#!/no/such/interpreter\n' >"$T/bad"
@@ -549,7 +549,7 @@ result() {
 	done
 }
 
-@test "P7 status 127 C11 a command that does not exist is named, lock free" {
+@test "status 127 C11 a command that does not exist is named, lock free" {
 	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
 	run -127 --separate-stderr redlock -k job --result-file "$T/result" -- \
 		"$T/none" arg
@@ -564,7 +564,7 @@ result() {
 	free job
 }
 
-@test "C11 a command that may not be executed is 126, lock free" {
+@test "a command that may not be executed is 126, lock free" {
 	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
 	: >"$T/plain"
 	for c in "$T/plain" "$T"; do
@@ -578,7 +578,7 @@ result() {
 	done
 }
 
-@test "C11 a script without an interpreter line runs as env(1) runs it" {
+@test "a script without an interpreter line runs as env(1) runs it" {
 	echo 'echo "ran $1"' >"$T/script"
 	chmod 755 "$T/script"
 	run -0 redlock -k job -- "$T/script" it
@@ -593,7 +593,7 @@ result() {
 	run -0 redlock -k job -- "$T/script"
 }
 
-@test "P7 the command's own status, 0 to 255, passes through" {
+@test "the command's own status, 0 to 255, passes through" {
 	local n got
 	for n in {0..255}; do
 		got=0
@@ -604,7 +604,7 @@ result() {
 	result failed 3
 }
 
-@test "P7 a command ended by signal n gives 128+n" {
+@test "a command ended by signal n gives 128+n" {
 	local n got
 	ulimit -c 0
 	for n in {1..16} {24..27} 29 30 31 34 64; do
@@ -617,7 +617,7 @@ result() {
 	done
 }
 
-@test "P7 a signal while waiting is reported and ends redlock by that signal" {
+@test "a signal while waiting is reported and ends redlock by that signal" {
 	hold
 	for sig in TERM HUP; do
 		rm -f "$T/err" # what the one before has said
@@ -636,7 +636,7 @@ result() {
 
 # ---- --on-unavailable, --result-file ----
 
-@test "P7 --on-unavailable run runs without a lock, and says so" {
+@test "--on-unavailable run runs without a lock, and says so" {
 	local dead=unix://$T/none.sock
 	REDLOCK_FENCE=7 run -5 --separate-stderr "$REDLOCK" -n -u "$dead" \
 		--on-unavailable run -k job --result-file "$T/result" -- \
@@ -647,7 +647,7 @@ result() {
 	[[ $stderr = *job*"$T/none.sock"*"running WITHOUT the lock" ]]
 }
 
-@test "P7 --on-unavailable run does not run past a holder or a refusal" {
+@test "--on-unavailable run does not run past a holder or a refusal" {
 	hold
 	run -75 redlock -n --on-unavailable run -k job -- touch "$T/ran"
 	cli a config set requirepass right >/dev/null
@@ -657,7 +657,7 @@ result() {
 	[ ! -e "$T/ran" ]
 }
 
-@test "P7 the result file is replaced whole, and left alone until the end" {
+@test "the result file is replaced whole, and left alone until the end" {
 	printf '%5000s\n' old >"$T/result"
 	redlock -k job --result-file "$T/result" -- \
 		sh -c 'wc -c <"$0" >"$0.then"' "$T/result"
@@ -665,7 +665,7 @@ result() {
 	result ran 0
 }
 
-@test "P7 the result file keeps odd keys exactly" {
+@test "the result file keeps odd keys exactly" {
 	local k=$'q"\\\n\t\x7f ü\xff'
 	redlock -k "$k" --result-file "$T/result" -- true
 	[ "$(wc -l <"$T/result")" = 1 ]
@@ -675,7 +675,7 @@ result() {
 	cli a flushall >/dev/null
 }
 
-@test "P7 waited_ms and held_ms are correct" {
+@test "waited_ms and held_ms are correct" {
 	helper "$REDLOCK" -u "$url" -k job -- sleep 0.3
 	wait_until held job
 	redlock -q -k job --result-file "$T/result" -- sleep 0.2
@@ -689,7 +689,7 @@ result() {
 
 # ---- what the command gets ----
 
-@test "P8 the environment is the caller's, with our words in place" {
+@test "the environment is the caller's, with our words in place" {
 	export REDLOCK_KEY=old REDLOCK_TOKEN=old REDLOCK_FENCE=1
 	export ODD=$'a\nb=c' EMPTY= REDLOCK_KEYS=mine
 	local ours='^(REDLOCK_(KEY|TOKEN|FENCE|FENCES|SLOT|HELD|URL)|_)='
@@ -709,7 +709,7 @@ result() {
 	[ "$(grep -zEc "$ours" "$T/all")" = 8 ] # with _
 }
 
-@test "P8 an empty environment works" {
+@test "an empty environment works" {
 	run -0 env -i "$REDLOCK" -u "$url" -k job -- /usr/bin/env
 	[ "${#lines[@]}" = 7 ]
 	for l in "${lines[@]}"; do [[ $l = REDLOCK_* ]]; done
@@ -718,7 +718,7 @@ result() {
 	[ "$output" = /bin/sh ]
 }
 
-@test "P8 arguments arrive byte for byte, options of the command too" {
+@test "arguments arrive byte for byte, options of the command too" {
 	local odd=(-k -n --help -- '' ' ' $'a\nb' '*' $'\xff' '$HOME' '\' "'")
 	redlock -k job -- printf '%s\0' "${odd[@]}" >"$T/with"
 	printf '%s\0' "${odd[@]}" | cmp - "$T/with"
@@ -726,7 +726,7 @@ result() {
 	redlock -k job printf '%s\0' "${odd[@]}" | cmp - "$T/with"
 }
 
-@test "P8 -c runs \$SHELL -c, or /bin/sh when that is no shell" {
+@test "-c runs \$SHELL -c, or /bin/sh when that is no shell" {
 	printf '#!/bin/sh\nprintf "<%%s>" "$@"' >"$T/shell"
 	chmod 755 "$T/shell"
 	SHELL=$T/shell run -0 redlock -k job -c $'a  "b"\nc'
@@ -746,7 +746,7 @@ result() {
 	[ "$output" = ran ]
 }
 
-@test "P8 all of standard input reaches the command" {
+@test "all of standard input reaches the command" {
 	head -c 300000 /dev/urandom >"$T/in"
 	redlock -k job -- cat <"$T/in" | cmp - "$T/in"
 	cat "$T/in" | redlock -k job -- cat | cmp - "$T/in"
@@ -754,7 +754,7 @@ result() {
 	{ redlock -k job -- true; cat; } <"$T/in" | cmp - "$T/in"
 }
 
-@test "P8 umask, directory, limits and nice value are the caller's" {
+@test "umask, directory, limits and nice value are the caller's" {
 	mkdir "$T/dir"
 	for mask in 000 027 077 0777; do
 		(cd "$T/dir" && umask $mask && ulimit -n 77 &&
@@ -771,7 +771,7 @@ result() {
 # What a process sees of its descriptors, but for its own view of them.
 descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 
-@test "P8 C26 the command has the descriptors it would have without redlock" {
+@test "the command has the descriptors it would have without redlock" {
 	local script='ls -l /proc/self/fd | sed "1d;/\/proc\//d;s/.*:.. //"'
 	exec 7<"$BATS_TEST_FILENAME" 8>>"$T/eight"
 	: >"$T/list"
@@ -787,7 +787,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	cmp "$T/with" "$T/without"
 }
 
-@test "P8 C26 closed standard descriptors stay closed for the command" {
+@test "closed standard descriptors stay closed for the command" {
 	for c in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
 		eval "redlock -k job -- sh -c 'ls /proc/\$\$/fd >\"\$0\"' \
 			'$T/with' $c"
@@ -796,7 +796,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	done
 }
 
-@test "P8 redlock never writes to standard output in the run form" {
+@test "redlock never writes to standard output in the run form" {
 	hold
 	run -75 --separate-stderr redlock -v -w 250ms -k job -- echo no
 	[ -z "$output" ]
@@ -806,7 +806,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[ "$output" = 'only this' ]
 }
 
-@test "P8 an unread or closed standard error does not block redlock" {
+@test "an unread or closed standard error does not block redlock" {
 	run -0 redlock -v -k job -- true 2>&-
 	mkfifo "$T/pipe"
 	exec 7<>"$T/pipe"
@@ -818,7 +818,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 
 # ---- what is said ----
 
-@test "P7 no messages when all is well; -q and -v change that" {
+@test "no messages when all is well; -q and -v change that" {
 	# (a shorter lease is complained of where the machine is slow)
 	local long=(-k job -t 1s -- sleep 0.8)
 	run -0 --separate-stderr redlock "${long[@]}"
@@ -847,7 +847,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[[ $stderr = *"not acquired within 250ms: held by "* ]]
 }
 
-@test "P7 a command line as one word: -c is suggested, but not for a missing program" {
+@test "a command line as one word: -c is suggested, but not for a missing program" {
 	run -127 --separate-stderr redlock -k job -- 'echo hi'
 	[[ $stderr = "redlock: job: 'echo hi' is not in PATH ("*"); \
 -c runs a shell command line: redlock -k KEY -c '...'" ]]
@@ -888,7 +888,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	refuses 64 "runs no command" lock -u "$url" job -- "${cmd[@]}"
 }
 
-@test "P7 a script whose interpreter is missing: the message names the interpreter" {
+@test "a script whose interpreter is missing: the message names the interpreter" {
 	local said="No such file or directory; its first line ends with a carriage return"
 
 	printf '#!/bin/sh\r\necho hi\r\n' >"$T/dos"
@@ -903,7 +903,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[[ $stderr = *": No such file or directory; its interpreter '/opt/no/such/ruby' is missing" ]]
 }
 
-@test "P7 -E 0 -q: a held lock is not an error, and silent" {
+@test "-E 0 -q: a held lock is not an error, and silent" {
 	hold
 	for args in '-n' '-w 100ms' '--max-waiters 0'; do
 		run -0 --separate-stderr redlock -q $args -E 0 -k job -- echo no
@@ -920,7 +920,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[ -n "$stderr" ]
 }
 
-@test "P7 a waiter sees who holds the lock and why, but no arguments" {
+@test "a waiter sees who holds the lock and why, but no arguments" {
 	LOGNAME=fred CI_JOB_URL=https://ci/71 helper "$REDLOCK" -u "$url" -k job \
 		--reason $'nightly\n\e[31mbackup' -- sleep 61.5
 	wait_until held job
@@ -934,7 +934,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[ "${#stderr_lines[@]}" = 2 ]
 }
 
-@test "P7 --no-describe shows nobody anything" {
+@test "--no-describe shows nobody anything" {
 	LOGNAME=fred CI_JOB_URL=http://ci/1 helper "$REDLOCK" -u "$url" -k job \
 		--no-describe --reason secret -- sleep 61.5
 	wait_until held job
@@ -946,7 +946,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[[ $output != *http* && $output != *$(hostname)* ]]
 }
 
-@test "P7 the holder record has host, pid, user, command, reason and CI link" {
+@test "the holder record has host, pid, user, command, reason and CI link" {
 	LOGNAME=fred CI_JOB_URL=http://ci/1 helper "$REDLOCK" -u "$url" -k job \
 		--reason why -- "$(command -v sleep)" 61.5
 	local pid=$!
@@ -961,7 +961,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 
 # ---- help ----
 
-@test "P7 --help and -h show every option on standard output" {
+@test "--help and -h show every option on standard output" {
 	run -0 --separate-stderr "$REDLOCK" --help
 	[ -z "$stderr" ]
 	local help=$output
@@ -986,7 +986,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	not grep -qE '.{101}' <<<"$help"
 }
 
-@test "P7 --help of a verb: options, words, examples, servers, messages; 80 columns" {
+@test "--help of a verb: options, words, examples, servers, messages; 80 columns" {
 	local verb help
 
 	for verb in '' lock unlock extend inspect list top wait force-release \
@@ -1016,7 +1016,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[[ $("$REDLOCK" --help) = *"--max-hold DUR                end the command after DUR, status 124"* ]]
 }
 
-@test "P7 a word that other tools use, or the beginning of a verb, names the verb" {
+@test "a word that other tools use, or the beginning of a verb, names the verb" {
 	local word meant
 
 	while read -r word meant; do
@@ -1043,7 +1043,7 @@ to run a command: redlock -k KEY -- COMMAND" ]
 	[ "$stderr" = "redlock: unknown verb 'run'; to run a command: redlock -k KEY -- COMMAND" ]
 }
 
-@test "P7 options may stand before the verb; behind a key or -- it is a command" {
+@test "options may stand before the verb; behind a key or -- it is a command" {
 	hold
 	run -0 "$REDLOCK" -u "$url" --json list
 	[[ $output = '{"schema":"redlock.list/1"'* ]]
@@ -1063,7 +1063,7 @@ to run a command: redlock -k KEY -- COMMAND" ]
 	[ "$output" = 'mine x' ]
 }
 
-@test "P7 flock's names for our options: --timeout, --nonblock, --nb, -e; and -w .5" {
+@test "flock's names for our options: --timeout, --nonblock, --nb, -e; and -w .5" {
 	hold
 	for o in '--timeout .1' --timeout=0.1 -w.1 '-w .1s' --nonblock --nb -n; do
 		run -75 redlock $o -k job -- true
@@ -1079,7 +1079,7 @@ to run a command: redlock -k KEY -- COMMAND" ]
 	[[ $output = *"-w '.': not a duration"* ]]
 }
 
-@test "P7 --version and -V print versions and guards on standard output" {
+@test "--version and -V print versions and guards on standard output" {
 	run -0 --separate-stderr "$REDLOCK" --version
 	[ -z "$stderr" ]
 	[[ ${lines[0]} =~ ^redlock\ [0-9]+\.[0-9]+ ]]

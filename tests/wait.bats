@@ -238,7 +238,7 @@ wipe=$'\r\e[J'
 		"run:kill $tool" -- "$REDLOCK" wait -u "$url" job
 }
 
-@test "P7 bytes from Redis cannot control the terminal" {
+@test "bytes from Redis cannot control the terminal" {
 	cli a set $'x\e[31m' $'t\e[32m' px 60000 >/dev/null
 	wait_for 75 $'x\e[31m' -w 150ms
 	[[ $stderr != *$'\e'* ]]
