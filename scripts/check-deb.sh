@@ -58,7 +58,7 @@ check() { # SUITE
 	inside redlock --version | grep -q '^TLS: OpenSSL' # the dependency that nothing links
 
 	say "$1: autopkgtest"
-	autopkgtest --user nobody "$deb" redlock_*.dsc -- chroot "$root"
+	autopkgtest --timeout-factor 5 --user nobody "$deb" redlock_*.dsc -- chroot "$root"
 
 	say "$1: upgrade"
 	dpkg-deb -R "$deb" later
