@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 # Installs the released static redlock for this machine.
 #
-#   RELEASES=https://host/path VERSION=0.2.0 scripts/install-release.sh [DIR]
+#   RELEASES=https://host/path VERSION=1.0.0 scripts/install-release.sh [DIR]
 #
 # Reads $RELEASES/v$VERSION/redlock-$VERSION-linux-$ARCH. Its checksum must be that
 # in the variable SHA256 or, without it, in SHA256SUMS of the same release; otherwise
 # nothing is installed. DIR is /usr/local/bin by default.
 set -eu
-: "${VERSION:?set VERSION to the release, such as 0.2.0}"
+: "${VERSION:?set VERSION to the release, such as 1.0.0}"
 : "${RELEASES:?set RELEASES to the URL above v$VERSION}"
 dir=${1:-/usr/local/bin}
 

@@ -206,7 +206,7 @@ playbook() { # [OPTION...]
 
 	read -ra words < <(sed -n 's/^# *\(ansible-playbook .*\)$/\1/p' \
 		"$top/examples/ansible/redlock.yml")
-	[ "${words[*]}" = 'ansible-playbook -i hosts redlock.yml -e redlock_version=0.2.0' ]
+	[ "${words[*]}" = 'ansible-playbook -i hosts redlock.yml -e redlock_version=1.0.0' ]
 	words[-1]=redlock_version=${version:-9.8.7}
 	printf 'localhost ansible_connection=local ansible_python_interpreter=%s\n' \
 		/usr/bin/python3 >"$T/hosts"
