@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -62,8 +63,30 @@ static int map_shared(struct guard *g, struct fail *why)
 	return 0;
 }
 
+/* What the shell is given for a script without #!. It is made for every
+ * command, because nothing may be allocated between fork and exec. */
+static char **argv_by_shell(char *const *argv, struct fail *why)
+{
+	static char *const shell[] = {"/bin/sh", "-c", "exec \"$0\" \"$@\""};
+	const size_t before = sizeof(shell) / sizeof(shell[0]);
+	size_t n = 0;
+	char **made;
+
+	while (argv && argv[n])
+		n++;
+	made = calloc(before + n + 1, sizeof(*made));
+	if (!made) {
+		(void)fail_sys(why, FAIL_INTERNAL, "cannot start the guard");
+		return NULL;
+	}
+	memcpy(made, shell, sizeof(shell));
+	if (n > 0)
+		memcpy(made + before, argv, n * sizeof(*made));
+	return made;
+}
+
 static pid_t fork_guard(const struct guard *g, const struct order *o,
-			const struct opened *fds)
+			char *const *by_shell, const struct opened *fds)
 {
 	struct waker waker = {.made = 0};
 	pid_t tool = getpid(), pid;
@@ -78,7 +101,7 @@ static pid_t fork_guard(const struct guard *g, const struct order *o,
 		close(fds->report[0]);
 		guard_main(o, &(struct wire){fds->orders[0], fds->life[0],
 					     fds->report[1], fds->alarm, tool,
-					     g->shared, &waker});
+					     g->shared, &waker, by_shell});
 		_exit(0);
 	}
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -87,14 +110,19 @@ static pid_t fork_guard(const struct guard *g, const struct order *o,
 
 int guard_start(struct guard *g, const struct order *o, struct fail *why)
 {
+	char **by_shell = argv_by_shell(o->argv, why);
 	struct opened fds;
 
 	*g = GUARD_NONE;
+	if (!by_shell)
+		return -1;
 	if (open_all(&fds, why) < 0 || map_shared(g, why) < 0) {
 		close_all(&fds);
+		free(by_shell);
 		return -1;
 	}
-	g->pid = fork_guard(g, o, &fds);
+	g->pid = fork_guard(g, o, by_shell, &fds);
+	free(by_shell); /* the guard has a copy */
 	if (g->pid < 0) {
 		(void)fail_sys(why, FAIL_INTERNAL, "cannot fork");
 		close_all(&fds);

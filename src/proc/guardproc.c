@@ -5,7 +5,6 @@
  * deadline; afterwards release() may do both. */
 #include "proc/inside.h"
 
-#include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -33,25 +32,9 @@ static void on_signal(int sig)
 	(void)sig; /* ends ppoll(), or a stop */
 }
 
-/* A script without #! is for the shell. glibc's execvpe() does this itself,
- * musl's does not. The shell looks for the file in PATH again. */
-static void exec_by_shell(const struct order *o)
-{
-	static char *const shell[] = {"/bin/sh", "-c", "exec \"$0\" \"$@\""};
-	size_t n = 0;
-	char **argv;
-
-	while (o->argv[n])
-		n++;
-	argv = alloca(sizeof(shell) + (n + 1) * sizeof(*argv));
-	memcpy(argv, shell, sizeof(shell));
-	memcpy((char *)argv + sizeof(shell), o->argv, (n + 1) * sizeof(*argv));
-	(void)execve(shell[0], argv, o->envp);
-	errno = ENOEXEC;
-}
-
 /* In the command's process: between fork and exec, or in place of exec. */
-static void become_command(const struct order *o, pid_t guard)
+static void become_command(const struct order *o, const struct wire *w,
+			   pid_t guard)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != guard)
@@ -62,8 +45,13 @@ static void become_command(const struct order *o, pid_t guard)
 	if (o->instead)
 		return;
 	(void)execvpe(o->argv[0], o->argv, o->envp);
-	if (errno == ENOEXEC)
-		exec_by_shell(o);
+	if (errno == ENOEXEC) {
+		/* A script without #! is for the shell, which looks for it in
+		 * PATH again. glibc's execvpe() does this itself, musl's does
+		 * not. */
+		(void)execve(w->by_shell[0], w->by_shell, o->envp);
+		errno = ENOEXEC;
+	}
 }
 
 static struct instant deadline(const struct wire *w)
@@ -105,7 +93,7 @@ static pid_t start_instead(const struct order *o, const struct wire *w)
 	close(w->alarm);
 	(void)prctl(PR_SET_NAME, KEEPER, 0, 0, 0);
 	title_of(KEEPER, w->tool);
-	become_command(o, guard);
+	become_command(o, w, guard);
 	_exit(o->instead(o->arg));
 }
 
@@ -140,7 +128,7 @@ static pid_t start_command(const struct order *o, const struct wire *w,
 	if (pid == 0) {
 		if (!die_at_word(w)) /* NOLINT(*.Vfork): as above */
 			_exit(127);
-		become_command(o, guard);
+		become_command(o, w, guard);
 		exec_error = errno;
 		_exit(127);
 	}

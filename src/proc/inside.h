@@ -24,6 +24,7 @@ struct wire {
 	pid_t tool;
 	struct guard_shared *shared;
 	struct waker *waker; /* goes off from the deadline on */
+	char *const *by_shell; /* argv to execute a script without #! */
 };
 
 /* Runs in the fork, with every signal blocked. Returns when the guard may exit.
