@@ -742,7 +742,7 @@ has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
 		lock_is_free
 	done
 	run -127 redlock -k job -- no-such-command-anywhere
-	run -127 redlock -k job -- ''
+	run -64 redlock -k job -- ''
 }
 
 @test "too long an environment gives 126" {

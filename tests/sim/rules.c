@@ -62,14 +62,10 @@ static const struct argument release_arguments[] = {
 	{RELEASE_ENTRY, "entry", ""},    {RELEASE_ENDING, "ending", ""},
 	{RELEASE_UNLOCK, "unlock", "0"}, {0, NULL, NULL}};
 static const struct argument force_arguments[] = {
-	{FORCE_STEP, "step", "take"},
-	{FORCE_SLOT, "slot", "0"},
-	{FORCE_FAMILY, "family", "?"},
-	{FORCE_MEMBER, "member", ""},
-	{FORCE_GRACE, "grace", "0"},
-	{FORCE_BY, "by", "host boss\n"},
-	{FORCE_ENTRY, "entry", ""},
-	{0, NULL, NULL}};
+	{FORCE_STEP, "step", "take"},  {FORCE_SLOT, "slot", "0"},
+	{FORCE_FAMILY, "family", "?"}, {FORCE_MEMBER, "member", ""},
+	{FORCE_GRACE, "grace", "0"},   {FORCE_BY, "by", "host boss\n"},
+	{FORCE_ENTRY, "entry", ""},    {0, NULL, NULL}};
 static const struct {
 	const char *name;
 	enum script_name script;
