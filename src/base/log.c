@@ -92,7 +92,7 @@ static void write_out(const char *bytes, size_t n)
 		close(ready.fd);
 }
 
-/* ---- a thread that waits in our stead ---- */
+/* ---- the writer thread ---- */
 
 static struct {
 	pthread_mutex_t

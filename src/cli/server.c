@@ -126,7 +126,7 @@ static int merge_tls(struct endpoint *ep, const struct opts *o, int at,
 			 why);
 }
 
-/* ---- by what we are known ---- */
+/* ---- credentials ---- */
 
 /* Asked once, for all servers that need one. */
 static int ask_for(const struct endpoint *ep, const struct opts *o,

@@ -266,8 +266,8 @@ static bool obey(const struct order *o, const struct wire *w, pid_t command,
 	return true;
 }
 
-/* Redlock must no longer stop. It may be about to, so continue it again and
- * again, until it runs, or speaks, or is dead. */
+/* Sends SIGCONT until redlock runs, reports, or is dead: it may be about to
+ * stop. */
 static void continue_tool(const struct wire *w)
 {
 	struct pollfd life = {.fd = w->life, .events = POLLIN};

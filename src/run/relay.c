@@ -172,8 +172,8 @@ static void forward(struct relay *y, const struct arrival *a)
 		return;
 	}
 	pass_key_on(apart, a->sig);
-	/* the terminal's own reached the command as well: it is in our group,
-	 * if it is born */
+	/* the terminal's own reached the command as well: the command is in
+	 * our group, once it exists */
 	if (!a->from_terminal || command_of(y) == 0)
 		pass_on(y, a->sig, group);
 	log_detail("signal", "signal %d%s", a->sig,

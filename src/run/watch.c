@@ -301,7 +301,7 @@ static bool were_told(const struct ending *end)
 	       sigismember(&end->sigs, SIGQUIT);
 }
 
-/* Deals with processes that the command left when it ended by itself. */
+/* Decides what becomes of processes that outlive the command. */
 static void see_to_orphans(struct watch *w)
 {
 	const struct ending *end = w->end;

@@ -315,7 +315,7 @@ static bool claim_again(struct lease *l, struct instant at)
 
 /* ---- the end of a round ---- */
 
-/* Reasons to stop that waiting will not change. */
+/* Reasons to give up: waiting would not change them. */
 static enum lease_end hopeless(struct lease *l)
 {
 	int refused = 0;
@@ -361,7 +361,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 			minority_give_back(l, n, at);
 	l->only = 0;
 	l->keep_until = NEVER;
-	/* the word was for the outer hold, which is not ours */
+	/* that request to stop was meant for the outer hold */
 	l->stop_by = l->stop_dead = NEVER;
 	acquire_begin(l, at);
 	l->nest = NEST_NONE;

@@ -91,7 +91,8 @@ static void lose(struct lease *l, struct lease_node *n)
 	stop_renewing(l);
 }
 
-/* The word of any node is enough. The time counts from its own question. */
+/* One node's request to stop is enough; its time counts from when that node was
+ * asked. */
 void hold_note_stop(struct lease *l, const struct ask *asked,
 		    const struct answer *a)
 {

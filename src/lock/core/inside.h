@@ -55,7 +55,7 @@ struct instant acquire_wake(const struct lease *l);
 
 /* ---- minority.c ---- */
 
-/* Gives this node's grant back. The release goes behind any acquire that may
+/* Releases this node's grant. The release goes behind any acquire that may
  * still run. */
 void minority_give_back(const struct lease *l, struct lease_node *n,
 			struct instant at);
@@ -121,8 +121,8 @@ void node_stop_listening(struct lease_node *n);
 bool node_is_asked(const struct lease_node *n, enum verb verb);
 /* Whether a release is to be sent first. */
 bool node_is_releasing(const struct lease_node *n);
-/* Whether the answer does not count: a later question was answered, or gives
- * the node back. */
+/* Whether the answer does not count: a later question was answered, or
+ * releases this node's grant. */
 bool node_is_late(const struct lease_node *n, const struct ask *asked);
 
 /* A node answered a renewal with no: if nobody has the lock there, that starts

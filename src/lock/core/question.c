@@ -211,9 +211,8 @@ static bool passes_renewals(const struct lease *l,
 	return true;
 }
 
-/* What is under way does not delay another question: a listen, or what gives
- * the node back. */
-static bool is_no_matter(const struct lease *l, const struct ask *ask)
+/* A listen, or a release of this node's grant, delays no question. */
+static bool is_no_obstacle(const struct lease *l, const struct ask *ask)
 {
 	return ask->verb == VERB_LISTEN ||
 	       (ask->verb == VERB_RELEASE && l->state != LEASE_RELEASING);
@@ -259,7 +258,7 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 		return n->next;
 	if (a->ask.verb == VERB_NONE || b->ask.verb == VERB_NONE) {
 		*chan = a->ask.verb == VERB_NONE ? link->good : !link->good;
-		if (is_no_matter(l, &link->chan[!*chan].ask))
+		if (is_no_obstacle(l, &link->chan[!*chan].ask))
 			return n->next;
 		return later(n->next,
 			     after(link->chan[!*chan].ask.sent, patience));
