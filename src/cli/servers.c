@@ -20,7 +20,7 @@
  * path; and the Sentinels' name for it. A server that is named differently each
  * time is found by its run_id, once it has granted the lock: see
  * lock/core/acquire.c. */
-static int refuse_twins(const struct servers *s, const struct opts *o,
+static int refuse_equal(const struct servers *s, const struct opts *o,
 			struct fail *why)
 {
 	char a[160], b[160];
@@ -93,7 +93,7 @@ static int parse(struct servers *s, const struct opts *o, struct fail *why)
 	for (int i = 0; i < s->n; i++)
 		if (server_parse(&s->endpoint[i], o, i, why) < 0)
 			return -1;
-	if (refuse_local(s, o, why) < 0 || refuse_twins(s, o, why) < 0)
+	if (refuse_local(s, o, why) < 0 || refuse_equal(s, o, why) < 0)
 		return -1;
 	return refuse_tls(s, o, why);
 }
@@ -172,7 +172,7 @@ int servers_find(struct servers *s, const struct opts *o, struct fail *why)
 	return local_path(&s->endpoint[0], why);
 }
 
-bool servers_are_manifold(const struct servers *s)
+bool servers_may_move(const struct servers *s)
 {
 	for (int i = 0; i < s->n; i++) {
 		const struct endpoint *ep = &s->endpoint[i];

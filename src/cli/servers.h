@@ -59,7 +59,7 @@ struct servers {
 int servers_find(struct servers *s, const struct opts *o, struct fail *why);
 
 /* Whether one is several nodes, or a name, which may have several addresses. */
-bool servers_are_manifold(const struct servers *s);
+bool servers_may_move(const struct servers *s);
 
 /* The time to connect and answer while acquiring, in ms: the one given, or the
  * usual one. */

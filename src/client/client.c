@@ -13,9 +13,9 @@ static void start_conns(struct client *cl, int node)
 		struct session *s = &cl->session[node][c];
 
 		session_init(s,
-			     c == ASIDE ? &cl->aside[node] : &cl->peer[node]);
+			     c == DETOUR ? &cl->detour[node] : &cl->peer[node]);
 		s->conn.hear_out = true;
-		s->has_aside = c != ASIDE;
+		s->has_detour = c != DETOUR;
 	}
 }
 
@@ -192,7 +192,7 @@ static void start_anew(struct client *cl)
 		for (int c = 0; c < CONNS; c++)
 			conn_forget(&cl->session[i][c].conn);
 		start_conns(cl, i);
-		cl->peer[i].silent = cl->aside[i].silent = 0;
+		cl->peer[i].silent = cl->detour[i].silent = 0;
 		cl->sentinels[i] = NULL; /* as above */
 	}
 	cl->releases_only = true;

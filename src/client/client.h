@@ -21,7 +21,7 @@
 /* Beside the channels there is one connection for ASK: while a Cluster moves a
  * slot, it asks another node for what the first one no longer has. */
 #define CONNS (CHANNELS + 1)
-#define ASIDE CHANNELS
+#define DETOUR CHANNELS
 #define CLIENT_FDS_MAX (NODES_MAX * (CONNS + 1))
 #define CLIENT_SOCKETS_MAX                                                     \
 	(NODES_MAX * (CONNS * SESSION_FDS_MAX + MEMBER_FDS_MAX))
@@ -81,7 +81,7 @@ struct client {
 	const char *stake;      /* borrowed: "the command is killed"; NULL:
 				   nothing is at stake */
 	/* large; of each, one node touches only the first */
-	struct peer peer[NODES_MAX], aside[NODES_MAX];
+	struct peer peer[NODES_MAX], detour[NODES_MAX];
 	struct session session[NODES_MAX][CONNS];
 	struct sent again[NODES_MAX][CHANNELS]; /* to be asked again */
 	struct unproven unproven[NODES_MAX][CHANNELS];

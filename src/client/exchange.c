@@ -388,7 +388,7 @@ void exchange_ask(struct client *cl, const struct ask *ask)
 
 		unheard(cl, &unproven, true);
 		hang_up(cl, s);
-		give_up(cl, &cl->session[ask->node][ASIDE], ask->chan);
+		give_up(cl, &cl->session[ask->node][DETOUR], ask->chan);
 	}
 	proof_ask(cl, ask);
 	/* WAIT counts what was written on its own connection */
@@ -399,11 +399,11 @@ void exchange_ask(struct client *cl, const struct ask *ask)
 		send_on(cl, ask->chan, &q);
 }
 
-/* Whether the connection aside can take a question for the node at `to`: one at
+/* Whether the detour can take a question for the node at `to`: one at
  * a time. */
-static bool open_aside(struct client *cl, int node, const struct place *to)
+static bool open_detour(struct client *cl, int node, const struct place *to)
 {
-	struct session *s = &cl->session[node][ASIDE];
+	struct session *s = &cl->session[node][DETOUR];
 	struct conn *c = &s->conn;
 
 	if (session_awaits(s)) {
@@ -411,8 +411,8 @@ static bool open_aside(struct client *cl, int node, const struct place *to)
 			return false;
 		hang_up(cl, s);
 	}
-	peer_follow(&cl->aside[node], &cl->peer[node], to);
-	if (c->dial.moves != cl->aside[node].moves)
+	peer_follow(&cl->detour[node], &cl->peer[node], to);
+	if (c->dial.moves != cl->detour[node].moves)
 		session_close(s);
 	return true;
 }
@@ -466,8 +466,8 @@ static void ask_again(struct client *cl, int chan, const struct session_news *o)
 		send_whole(cl, chan, o);
 	if (!is_last(cl, asked)) {
 		unheard(cl, asked, false);
-	} else if (o->aside && (asked->verb == VERB_LISTEN ||
-				!open_aside(cl, asked->node, &o->to))) {
+	} else if (o->detour && (asked->verb == VERB_LISTEN ||
+				 !open_detour(cl, asked->node, &o->to))) {
 		failed(cl, asked, FAIL_UNAVAILABLE, false,
 		       cl->peer[asked->node].name, o->text);
 	} else {
@@ -484,7 +484,7 @@ static void send_again(struct client *cl, int node)
 		if (again.ask.verb == VERB_NONE)
 			continue;
 		cl->again[node][i].ask.verb = VERB_NONE;
-		send_on(cl, again.asking ? ASIDE : i, &again);
+		send_on(cl, again.asking ? DETOUR : i, &again);
 	}
 }
 
@@ -529,7 +529,7 @@ static void take_one(struct client *cl, int chan, enum session_got got,
 		break;
 	case SESSION_REPLY:
 		cl->whole[asked->node] &= ~(1U << asked->verb);
-		if (chan == ASIDE && asked->verb == VERB_ACQUIRE &&
+		if (chan == DETOUR && asked->verb == VERB_ACQUIRE &&
 		    cl->lease.conf.replicas > 0)
 			failed(cl, asked, FAIL_UNAVAILABLE, true, c->peer->name,
 			       "the slot is moving; until it has moved, "

@@ -246,7 +246,7 @@ static void pump(struct fanout *s, struct target *t)
 
 /* ---- answers ---- */
 
-static bool is_manifold(const struct target *t)
+static bool may_move(const struct target *t)
 {
 	return !t->primary && (t->peer.ep->kind == ENDPOINT_CLUSTER ||
 			       t->peer.ep->kind == ENDPOINT_SENTINEL);
@@ -329,7 +329,7 @@ static bool retried(struct target *t, struct question *q)
 		return true;
 	}
 	if (q->again >= AGAIN_MAX || t->session.conn.misled ||
-	    (!is_manifold(t) && !starts && !q->elsewhere))
+	    (!may_move(t) && !starts && !q->elsewhere))
 		return false;
 	ask_again(t, q);
 	return true;
@@ -483,7 +483,7 @@ static bool has_next_address(struct target *t)
 static void give_up(struct fanout *s, struct target *t, bool over)
 {
 	bool next = !over && has_next_address(t);
-	bool ends = over || (!next && !is_manifold(t));
+	bool ends = over || (!next && !may_move(t));
 	char text[200];
 
 	say_silent(s, t, over, text, sizeof(text));

@@ -18,7 +18,7 @@ void exchange_ask(struct client *cl, const struct ask *ask);
 /* Closes a channel's connection: nobody wants what is owed there. */
 void exchange_hang_up(struct client *cl, int node, int chan);
 
-/* Takes all answers that have come on this connection: a channel, or ASIDE. */
+/* Takes all answers that have come on this connection: a channel, or DETOUR. */
 void exchange_take(struct client *cl, int node, int chan);
 
 /* Takes what the Sentinels of this node have decided. */

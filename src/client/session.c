@@ -178,19 +178,19 @@ static const char *show(struct session_news *out)
 static void explain(const struct peer *peer, const char *text,
 		    struct session_news *out)
 {
-	const char *astray = peer_astray(peer, text);
+	const char *not_followed = peer_not_followed(peer, text);
 	struct error_told *told = &out->told;
 
 	error_explain(told, text,
 		      peer->ep->kind == ENDPOINT_CLUSTER ? ERROR_FROM_CLUSTER
 							 : ERROR_FROM_SERVER);
-	if (astray) {
+	if (not_followed) {
 		told->kind = FAIL_UNAVAILABLE;
-		told->cure = astray;
+		told->cure = not_followed;
 	}
 	out->kind = told->kind;
 	out->text = error_say(told, true, out->said[0], sizeof(out->said[0]));
-	out->brief = error_say(told, astray != NULL, out->said[1],
+	out->brief = error_say(told, not_followed != NULL, out->said[1],
 			       sizeof(out->said[1]));
 }
 
@@ -205,8 +205,8 @@ static enum session_got redirected(struct session *s, bool ask,
 	}
 	out->sent.again++;
 	out->sent.asking = ask;
-	out->aside = ask && s->has_aside;
-	if (!out->aside) {
+	out->detour = ask && s->has_detour;
+	if (!out->detour) {
 		peer_move(s->conn.peer, &out->to);
 		session_leave(s, out->text);
 	}
@@ -280,7 +280,7 @@ enum session_got session_next(struct session *s, struct session_news *out)
 			return SESSION_NOTHING;
 		out->sent = s->owed[number];
 		s->owed[number] = (struct sent){0};
-		out->unknown = out->aside = false;
+		out->unknown = out->detour = false;
 		if (out->sent.ask.verb != VERB_NONE || out->sent.question)
 			return read_answer(s, got, out);
 	}

@@ -35,7 +35,7 @@ struct session {
 	struct conn conn;
 	struct search *search; /* in CONN_UNKNOWN; NULL: none is under way */
 	bool started;          /* started the private server, or tried */
-	bool has_aside; /* option: the owner has another connection for what is
+	bool has_detour; /* option: the owner has another connection for what is
 			   asked elsewhere this time only */
 	struct sent owed[OWED_MAX]; /* by number: see conn_ask() */
 };
@@ -83,7 +83,7 @@ struct session_news {
 	 * and this connection was left: the answers that it owes would be as
 	 * useless. */
 	bool unknown; /* the server does not know the hash: send the script */
-	bool aside;   /* on the other connection, to the node at `to` */
+	bool detour;  /* on the other connection, to the node at `to` */
 	struct place to;
 	/* not for a reply; text, brief: without the name of the node, and what
 	 * to do is only in `text` */

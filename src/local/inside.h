@@ -32,7 +32,7 @@
  */
 
 #define LOCAL_NEW "redis.new" /* not longer than LOCAL_SOCKET */
-#define LOCAL_ASIDE LOCAL_SOCKET ".idle"
+#define LOCAL_RENAMED LOCAL_SOCKET ".idle"
 #define LOCAL_LOCK LOCAL_SOCKET ".lock"
 
 /* Makes the socket's directory if need be. */

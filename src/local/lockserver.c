@@ -357,7 +357,7 @@ static void stop(const struct kept *k, int fd, int64_t length)
 			 sizeof(reply));
 	(void)kill(k->server, SIGKILL);
 	(void)waitpid(k->server, NULL, 0);
-	(void)unlink(LOCAL_ASIDE);
+	(void)unlink(LOCAL_RENAMED);
 	if (localdir_length(k->aof) == length)
 		localdir_forget(k->aof);
 }
@@ -370,8 +370,8 @@ static bool stop_if_idle(const struct kept *k)
 	int lock = localdir_lock(LOCAL_SOCKET, now());
 	bool idle = false;
 
-	if (lock >= 0 && rename(LOCAL_SOCKET, LOCAL_ASIDE) == 0) {
-		int fd = socket_at(LOCAL_ASIDE);
+	if (lock >= 0 && rename(LOCAL_SOCKET, LOCAL_RENAMED) == 0) {
+		int fd = socket_at(LOCAL_RENAMED);
 		int64_t length =
 			fd >= 0 && is_idle(fd) ? localdir_length(k->aof) : -1;
 
@@ -379,7 +379,7 @@ static bool stop_if_idle(const struct kept *k)
 		if (idle)
 			stop(k, fd, length);
 		else
-			(void)rename(LOCAL_ASIDE, LOCAL_SOCKET);
+			(void)rename(LOCAL_RENAMED, LOCAL_SOCKET);
 		if (fd >= 0)
 			close(fd);
 	}

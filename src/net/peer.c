@@ -105,7 +105,7 @@ void peer_return(struct peer *p)
 	go_to(p, &p->ep->at[p->next++ % p->ep->places]);
 }
 
-int peer_seniors(const struct peer *p, struct place out[SENIORS_MAX])
+int peer_known_nodes(const struct peer *p, struct place out[KNOWN_NODES_MAX])
 {
 	int n = 0;
 
@@ -194,7 +194,7 @@ bool peer_redirected(const struct peer *p, const char *error, bool *ask,
 			  (struct span){colon + 1, strlen(colon + 1)}) == 0;
 }
 
-const char *peer_astray(const struct peer *p, const char *error)
+const char *peer_not_followed(const struct peer *p, const char *error)
 {
 	struct place to;
 	bool ask;

@@ -46,7 +46,7 @@ void peer_init_at(struct peer *p, const struct endpoint *cluster,
 /* The node is now another server. The same server again is not a move. */
 void peer_move(struct peer *p, const struct place *to);
 
-/* The same for the connection aside: `other` was redirected to this place. */
+/* The same for the detour: `other` was redirected to this place. */
 void peer_follow(struct peer *p, const struct peer *other,
 		 const struct place *to);
 
@@ -66,11 +66,11 @@ bool peer_pass(struct peer *p);
  * confirmed yet that it is a node as well. */
 bool peer_is_known(const struct peer *p);
 /* Lists the known nodes that can confirm it. Returns their number. */
-#define SENIORS_MAX (PLACES_MAX + TRUSTED_MAX)
+#define KNOWN_NODES_MAX (PLACES_MAX + TRUSTED_MAX)
 /* Who is asked about others: see member.h */
-#define MEMBERS_MAX SENIORS_MAX
+#define MEMBERS_MAX KNOWN_NODES_MAX
 #define MEMBER_FDS_MAX (MEMBERS_MAX + 1)
-int peer_seniors(const struct peer *p, struct place out[SENIORS_MAX]);
+int peer_known_nodes(const struct peer *p, struct place out[KNOWN_NODES_MAX]);
 /* One of them has confirmed it. */
 void peer_trust(struct peer *p);
 /* None has: goes back to a node that the URL names. */
@@ -95,6 +95,6 @@ bool peer_redirected(const struct peer *p, const char *error, bool *ask,
 
 /* Why such a redirection was not followed, to be added to it. NULL: it is
  * something else, or the peer is not a Cluster. */
-const char *peer_astray(const struct peer *p, const char *error);
+const char *peer_not_followed(const struct peer *p, const char *error);
 
 #endif

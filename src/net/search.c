@@ -187,8 +187,9 @@ static enum wanted wanted_of(const struct peer *p)
 struct search *search_start(const struct peer *p, struct fail *why)
 {
 	enum wanted wanted = wanted_of(p);
-	struct place each[SENIORS_MAX];
-	int n = wanted == WANT_KNOWN ? peer_seniors(p, each) : p->ep->places;
+	struct place each[KNOWN_NODES_MAX];
+	int n = wanted == WANT_KNOWN ? peer_known_nodes(p, each)
+				     : p->ep->places;
 	struct search *s =
 		calloc(1, sizeof(*s) + (size_t)n * sizeof(s->member[0]));
 

@@ -256,7 +256,7 @@ static bool has_told(const struct sentinel *who, struct instant since)
 
 /* Two names of one Sentinel have the same list. (So do two Sentinels that do
  * not know each other yet, unless their lists are empty.) */
-static bool is_twin(const struct sentinel *a, const struct sentinel *b)
+static bool is_same(const struct sentinel *a, const struct sentinel *b)
 {
 	if (a->others <= 0 || a->others > COUNTED || a->others != b->others)
 		return false;
@@ -275,7 +275,7 @@ static bool counts(const struct sentinels *s, const struct sentinel *who,
 	if (who->id != 0)
 		return is_another(s, who->id);
 	for (const struct sentinel *x = s->at; x < who; x++)
-		if (has_told(x, since) && is_twin(x, who) &&
+		if (has_told(x, since) && is_same(x, who) &&
 		    place_same(&x->master, &who->master))
 			return false;
 	return true;

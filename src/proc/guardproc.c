@@ -211,7 +211,7 @@ static bool wait_for_others(const struct wire *w, bool alone,
 	if (!*told && !alone)
 		(void)!write(w->report, &r, sizeof(r));
 	else if (!*told)
-		log_error("undead",
+		log_error("survives",
 			  "redlock (pid %d) was killed; process %d of user %d "
 			  "is still running: user %d may not kill it. The lock "
 			  "expires by itself",

@@ -169,7 +169,7 @@ struct watch {
 	struct relay relay;
 	struct instant limit;       /* the next step of --max-hold */
 	struct instant stop_by;     /* force-release: dead by then */
-	struct instant undead;      /* when to say that the tree does not die */
+	struct instant survives;    /* when to say that the tree does not die */
 	struct instant orphans_due; /* the command was asked to end, and ended:
 				  until then we wait for the rest of the tree,
 				  which was asked as well */

@@ -431,7 +431,7 @@ static void run_command(struct supervisor *s)
 					    .stopped = NEVER},
 				  .limit = NEVER,
 				  .stop_by = NEVER,
-				  .undead = NEVER,
+				  .survives = NEVER,
 				  .guard_due = NEVER,
 				  .again = NEVER,
 				  .orphans_due = NEVER};

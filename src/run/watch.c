@@ -15,7 +15,7 @@
 #include "proc/tree.h"
 #include "run/describe.h"
 
-#define UNDEAD_MS 1000
+#define SURVIVES_MS 1000
 #define START_MS 20 /* most guards start the command much sooner */
 #define AGAIN_MS 50 /* from one strike to the next */
 #define GUARD_MS 30 /* a guard that has done nothing for so long is stuck */
@@ -30,7 +30,7 @@ static void kill_tree(struct watch *w)
 	guard_strike(w->guard, true);
 	if (w->conf->kept && w->end->outcome != OUTCOME_UNLOCKED)
 		keeper_tell(w->conf->kept);
-	w->undead = after(now(), UNDEAD_MS);
+	w->survives = after(now(), SURVIVES_MS);
 	w->guard_due = after(now(), GUARD_MS);
 	w->again = after(now(), AGAIN_MS);
 	w->beat = guard_beat(w->guard);
@@ -40,7 +40,7 @@ static void kill_tree(struct watch *w)
  * or to die, and one strike does not kill a large tree. */
 static void strike_again(struct watch *w)
 {
-	bool told = w->undead.ms == NEVER.ms;
+	bool told = w->survives.ms == NEVER.ms;
 
 	if (before(now(), w->again))
 		return;
@@ -78,12 +78,12 @@ static void look_at_guard(struct watch *w)
 }
 
 /* Another user's process, or one that hangs in the kernel. */
-static void tell_undead(struct watch *w)
+static void tell_survivors(struct watch *w)
 {
 	bool lost = w->end->outcome == OUTCOME_LOST || w->end->taken;
 
-	w->undead = NEVER;
-	log_error("undead",
+	w->survives = NEVER;
+	log_error("survives",
 		  "the command was killed but has not ended (see ps -ejH, "
 		  "children of %d); %s",
 		  (int)w->guard->pid,
@@ -368,7 +368,7 @@ static void take_refusal(struct watch *w, const struct report *r)
 {
 	const char *kept = "the lock stays held until it ends";
 
-	w->undead = NEVER;
+	w->survives = NEVER;
 	w->guard_due = NEVER;
 	w->again = NEVER;
 	w->abandoned = w->end->outcome == OUTCOME_LOST || w->end->taken;
@@ -381,7 +381,7 @@ static void take_refusal(struct watch *w, const struct report *r)
 		kept = "it continues WITHOUT the lock";
 	}
 	log_error(
-		"undead",
+		"survives",
 		"process %d of user %d is still running: user %d may not kill "
 		"it; %s. Run redlock as that user: sudo redlock ... -- COMMAND",
 		r->value, r->uid, (int)getuid(), kept);
@@ -545,7 +545,7 @@ void watch_run(struct watch *w)
 			 .events = POLLIN},
 		};
 		struct instant limit =
-			sooner(sooner(bound(w), sooner(w->undead, w->again)),
+			sooner(sooner(bound(w), sooner(w->survives, w->again)),
 			       sooner(sooner(w->start_due, w->guard_due),
 				      relay_due(&w->relay)));
 
@@ -557,8 +557,8 @@ void watch_run(struct watch *w)
 		look_at_start(w);
 		look_at_guard(w);
 		strike_again(w);
-		if (!before(now(), w->undead))
-			tell_undead(w);
+		if (!before(now(), w->survives))
+			tell_survivors(w);
 		look_at_limit(w);
 		if (!w->killed && !before(now(), w->orphans_due))
 			see_to_orphans(w);

@@ -305,7 +305,7 @@ static void begin(void)
 	conf.min_hold_ms = more & 1 ? number() : 0;
 	conf.once_ms = more & 2 ? number() : 0;
 	conf.once_any = more & 4;
-	conf.manifold = more & 8;
+	conf.may_move = more & 8;
 	conf.reached = more & 16;
 	if (more & 32)
 		conf.outer = outer(&conf);

@@ -128,7 +128,7 @@ static void read_error(const struct words *w)
 			      strcmp(to.port, "6379") == 0),
 		     "only the node of the URL is known");
 	}
-	(void)peer_astray(&peer, text);
+	(void)peer_not_followed(&peer, text);
 }
 
 static void read_master(const struct words *w)

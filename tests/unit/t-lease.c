@@ -2620,12 +2620,12 @@ static void test_replicas(void)
 
 /* ---- a node that is one of several servers ---- */
 
-static void test_manifold(void)
+static void test_may_move(void)
 {
 	struct ask first, second;
 
 	begin(1, T, 0);
-	l.conf.manifold = true;
+	l.conf.may_move = true;
 	asks(0);
 	first = q[0];
 	is_int(asks(NODE_TIMEOUT / 4 - 1), 0,
@@ -2774,7 +2774,7 @@ int main(void)
 	TEST(frozen);
 	TEST(replaces);
 	TEST(replicas);
-	TEST(manifold);
+	TEST(may_move);
 	TEST(unsent);
 	TEST(timing);
 	return done();

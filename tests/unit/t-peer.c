@@ -217,12 +217,13 @@ static void test_fixed(void)
 /* A server that we connect to gets the password. */
 static void test_known(void)
 {
-	struct place there = {"10.0.0.7", "6381"}, each[SENIORS_MAX];
+	struct place there = {"10.0.0.7", "6381"}, each[KNOWN_NODES_MAX];
 	struct peer p, other = {0};
 
 	peer_of(&p, "redis-cluster://10.0.0.1,10.0.0.2:7000");
 	ok(peer_is_known(&p), "a node of the URL is known");
-	is_int(peer_seniors(&p, each), 2, "known nodes are asked about others");
+	is_int(peer_known_nodes(&p, each), 2,
+	       "known nodes are asked about others");
 	peer_move(&p, &there);
 	ok(!peer_is_known(&p), "a node that another node names is not known");
 	peer_follow(&other, &p, &there);
@@ -234,7 +235,7 @@ static void test_known(void)
 	peer_move(&p, &there);
 	peer_trust(&p);
 	ok(peer_is_known(&p), "a confirmed node is known");
-	is_int(peer_seniors(&p, each), 3, "it is asked about others");
+	is_int(peer_known_nodes(&p, each), 3, "it is asked about others");
 	is_text(each[2].host, "10.0.0.7", "it is asked last");
 	peer_follow(&other, &p, &there);
 	ok(peer_is_known(&other), "a second connection knows it as well");
@@ -244,7 +245,7 @@ static void test_known(void)
 		ok(!peer_is_known(&p), "another port is another server");
 		peer_trust(&p);
 	}
-	is_int(peer_seniors(&p, each), 2 + TRUSTED_MAX,
+	is_int(peer_known_nodes(&p, each), 2 + TRUSTED_MAX,
 	       "the number of known nodes is limited");
 	(void)snprintf(there.port, sizeof(there.port), "6381");
 	peer_move(&p, &there);

@@ -333,11 +333,11 @@ static void test_flags(void)
 static const struct {
 	struct row row;
 	int64_t ttl_ms, timeout_ms, guard_ms;
-	bool manifold;
+	bool may_move;
 } figures[] = {
-#define F(ttl, timeout, guard, manifold, ...)                                  \
+#define F(ttl, timeout, guard, may_move, ...)                                  \
 	{                                                                      \
-		{{__VA_ARGS__}, NULL, 0, NULL}, ttl, timeout, guard, manifold  \
+		{{__VA_ARGS__}, NULL, 0, NULL}, ttl, timeout, guard, may_move  \
 	}
 	F(30000, 1000, 0, true, "T url=redis://h"),
 	F(30000, 1000, 0, false, "T url=redis://127.0.0.1"),
@@ -380,9 +380,9 @@ static void test_figures(void)
 		       "a server has so long to answer");
 		is_int(servers_guard(&s, &o), figures[i].guard_ms,
 		       "and has no say before it is up for so long");
-		is_int(servers_are_manifold(&s), figures[i].manifold,
+		is_int(servers_may_move(&s), figures[i].may_move,
 		       "it %s several",
-		       figures[i].manifold ? "may be" : "is not");
+		       figures[i].may_move ? "may be" : "is not");
 	}
 }
 

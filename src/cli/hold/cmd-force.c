@@ -169,9 +169,9 @@ static int consent_get(const struct opts *o, const struct query *query,
 #define LOOKS_MAX 100
 
 /* The holders. */
-struct ousted {
+struct taken {
 	const struct view_holder *h; /* as we saw it first */
-	bool crowd;                  /* and all other readers of that lock */
+	bool all_readers;            /* and all other readers of that lock */
 	bool alone; /* of several that share it: this one only */
 	/* what the nodes say in this round: bits */
 	unsigned int here, gone;
@@ -186,7 +186,7 @@ struct forcing {
 	char shown[256];
 	struct query query;
 	struct snapshot seen;
-	struct ousted *target;
+	struct taken *target;
 	int targets;
 	struct keys keys;
 	char by[IDENTITY_SIZE], entry[HISTORY_BY_MAX + 8];
@@ -199,7 +199,7 @@ static const struct view_most most_told = {.holders = VIEW_MOST,
 
 /* ---- questions ---- */
 
-static bool is_done(const struct forcing *f, const struct ousted *t)
+static bool is_done(const struct forcing *f, const struct taken *t)
 {
 	return t->here == 0 &&
 	       __builtin_popcount(t->gone) >= lease_quorum(f->query.servers.n);
@@ -229,7 +229,7 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 			  .alone = f->query.servers.n == 1};
 	struct request request;
 
-	if (f->target[i].crowd) {
+	if (f->target[i].all_readers) {
 		q.who = FORCE_CROWD;
 		q.who_len = strlen(FORCE_CROWD);
 	} else if (h->nodes & 1U << node && h->how != HOLD_FOREIGN) {
@@ -249,7 +249,7 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 static void take_answer(struct forcing *f, enum force_step step,
 			const struct got *got)
 {
-	struct ousted *t = &f->target[got->tag];
+	struct taken *t = &f->target[got->tag];
 	struct fail *why = &f->why[got->node];
 	unsigned int bit = 1U << got->node;
 	struct force_answer a = {0};
@@ -280,7 +280,7 @@ static int ask_all(struct forcing *f, enum force_step step)
 	struct got got;
 
 	for (int i = 0; i < f->targets; i++) {
-		struct ousted *t = &f->target[i];
+		struct taken *t = &f->target[i];
 
 		if (is_done(f, t))
 			continue;
@@ -316,7 +316,7 @@ static bool may_answer(const struct forcing *f)
 static bool is_awaited(const struct forcing *f)
 {
 	for (int i = 0; i < f->targets; i++) {
-		const struct ousted *t = &f->target[i];
+		const struct taken *t = &f->target[i];
 
 		if (!is_done(f, t) &&
 		    (t->here | t->gone ? t->asked > 0 && t->left_ms > 0
@@ -515,26 +515,26 @@ static int aim_at(struct forcing *f, struct fail *why)
 {
 	const struct view *v = &f->seen.view;
 	int readers = 0;
-	bool crowd;
+	bool all_readers;
 
 	for (int i = 0; i < v->holders; i++)
 		readers += v->holder[i].how == HOLD_READS;
 	/* readers have another family on each server */
-	crowd = readers > READERS_MAX ||
-		(readers > 0 && (v->more_on || f->query.servers.n > 1));
-	crowd = crowd && !f->o->token;
+	all_readers = readers > READERS_MAX ||
+		      (readers > 0 && (v->more_on || f->query.servers.n > 1));
+	all_readers = all_readers && !f->o->token;
 	free(f->target);
 	f->target = calloc((size_t)v->holders, sizeof(*f->target));
 	if (!f->target)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	f->targets = 0;
 	for (int i = 0, told = 0; i < v->holders; i++) {
-		bool one = crowd && v->holder[i].how == HOLD_READS;
+		bool one = all_readers && v->holder[i].how == HOLD_READS;
 
 		if (!one || told++ == 0)
-			f->target[f->targets++] = (struct ousted){
+			f->target[f->targets++] = (struct taken){
 				.h = &v->holder[i],
-				.crowd = one,
+				.all_readers = one,
 				.alone = f->o->token &&
 					 (v->holder[i].how == HOLD_READS ||
 					  v->holder[i].how == HOLD_INSIDE)};
@@ -627,7 +627,7 @@ static int forget(struct forcing *f)
 {
 	static const struct view_holder nobody = {.value = "",
 						  .type = "string"};
-	struct ousted *all;
+	struct taken *all;
 	struct fail why;
 	int status;
 

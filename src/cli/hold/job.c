@@ -379,7 +379,7 @@ static int use_locks(struct job *j, struct fail *why)
 		.slots = o->slots,
 		.slot_names = o->slot_names,
 		.replicas = o->wait_replicas,
-		.manifold = servers_are_manifold(s),
+		.may_move = servers_may_move(s),
 		.max_leases = (int64_t)o->max_renewals + 1,
 		.min_hold_ms = j->by_hand ? 0 : o->min_hold_ms,
 		.once_ms = j->by_hand ? 0 : o->once_ms,

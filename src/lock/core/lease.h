@@ -96,7 +96,7 @@ struct lease_conf {
 	bool unrecorded;         /* nobody writes it into the history */
 	int slots;               /* number of slots; 0 means 1 */
 	int replicas;            /* hold only what this many replicas have */
-	bool manifold;      /* a node may be any of several servers: if one is
+	bool may_move;      /* a node may be any of several servers: if one is
 			       silent from the start, ask another soon */
 	int64_t max_leases; /* renew max_leases - 1 times; 0: no limit */
 	int64_t min_hold_ms;

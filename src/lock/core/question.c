@@ -249,7 +249,7 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 	if (n->want == VERB_REPLICATE)
 		return a->ask.verb == VERB_NONE ? n->next : NEVER;
 	if (n->want == VERB_ACQUIRE)
-		patience = l->conf.manifold && !link->answered
+		patience = l->conf.may_move && !link->answered
 				   ? l->conf.node_timeout_ms / 4
 				   : l->conf.node_timeout_ms;
 	else if (patience > l->conf.ttl_ms / 6)
