@@ -340,3 +340,22 @@ release_tree() {
 	done)
 	[ -z "$unnamed" ] || { echo "no SPDX line: $unnamed" >&2; false; }
 }
+
+@test "monitoring: each alert is about a metric that is printed" {
+	local metric n=0
+
+	"$REDLOCK" -k nightly -- true
+	"$REDLOCK" -k nightly -- sleep 600 2>/dev/null 3>&- &
+	helpers="$helpers $!"
+	wait_until held nightly
+	"$REDLOCK" list --prometheus >"$T/metrics"
+	at examples/monitoring/alerts.yml groups 0 rules >"$T/rules"
+	for metric in $(grep -o 'redlock_[a-z_]*' "$T/rules" | sort -u); do
+		grep -q "^$metric{.*} " "$T/metrics" || { echo "no $metric" >&2; return 1; }
+		n=$((n + 1))
+	done
+	[ "$n" = 4 ]
+	grep -q '^redlock_last_success_timestamp_seconds{key="nightly"}' "$T/metrics"
+	kill "${helpers##* }"
+	wait_until free nightly
+}
