@@ -1442,7 +1442,7 @@ static const struct twin {
 	{"a forced client goes on, and its entry stays",
 	 1,
 	 {{"s.fam~='-' and e.fence>=s.moved and e or nil", "e or nil"},
-	  {"sweep(L,s,nil,'forced\\n'..ARGV[12])", ""}},
+	  {"sweep(L,s,nil,'forced\\n'..ARGV[13])", ""}},
 	 0},
 	{"readers enter though those there are asked to stop",
 	 1,
