@@ -79,6 +79,31 @@ plant() {
 	cd "$top"
 	run -0 scripts/check-layers.sh
 }
+@test "circles of includes and of calls are found, and so is a sleep" {
+	local name other
+
+	mkdir -p "$T/src/base" "$T/tests" "$T/bench"
+	cd "$T"
+	run -0 "$top/scripts/check-layers.sh" .
+	printf 'int poll(void *, long, int);\nvoid f(void)\n{\n\t(void)poll(NULL, 0, 1);\n}\n' \
+		>src/base/c.c
+	run -1 "$top/scripts/check-layers.sh" .
+	[ "$output" = 'src/base/c.c:4: do not sleep: wait for an event, up to a deadline' ]
+	rm src/base/c.c
+	for name in a:b b:a; do
+		other=${name#*:} name=${name%:*}
+		printf 'void %s(void);\nvoid %s(void);\nvoid %s(void)\n{\n\t%s();\n}\n' \
+			$name $other $name $other >src/base/$name.c
+		cc -O0 -c -o src/base/$name.o src/base/$name.c
+	done
+	run -1 "$top/scripts/check-layers.sh" .
+	[[ $output = *'calls: input contains a loop:'*base/a.c*base/b.c* ]]
+	rm src/base/*
+	echo '#include "base/b.h"' >src/base/a.h
+	echo '#include "base/a.h"' >src/base/b.h
+	run -1 "$top/scripts/check-layers.sh" .
+	[[ $output = *'includes: input contains a loop:'* ]]
+}
 
 # ---- the tests that docs/faults.md names ----
 
