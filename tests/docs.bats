@@ -34,8 +34,6 @@ plant() {
 		': unknown option: run -x --exclusive value'
 	plant $f "s/ -l tls-verify -x -a 'full ca none'/ -l tls-verify -x/" \
 		': --tls-verify: the values are not full|ca|none'
-	plant $f 's/ --orphans / /' \
-		', __redlock_command: missing option that takes a value: --orphans'
 	# verbs
 	plant $m 's/^\.Ss inspect$/.Ss inspekt/' ', VERBS: missing verb: inspect'
 	told+=("$m, VERBS: unknown verb: inspekt")
