@@ -23,6 +23,8 @@ load lib/common
 	run -0 "$T/tree/bootstrap" --help
 	[[ $output == *'./bootstrap TARGET...'*'--yes'* && $output != *'set -eu'* ]]
 	run -64 "$T/tree/bootstrap" --nonsense
+	run -0 "$T/tree/bootstrap" --missing model
+	[[ $output == *gcc*spin* && $output != *installing* && $output != *valgrind* ]]
 }
 
 # bootstrap in a tree of its own, with a Makefile that tells what is made; PATH

@@ -35,7 +35,8 @@ BATS = \
 	tests/completions.bats tests/kit.bats tests/docs.bats \
 	tests/bootstrap.bats tests/list.bats tests/nodes.bats tests/tls.bats \
 	tests/inspect.bats tests/wait.bats tests/config.bats tests/run.bats \
-	tests/deploy.bats tests/hardening.bats tests/versions.bats
+	tests/deploy.bats tests/hardening.bats tests/versions.bats \
+	tests/release.bats
 check_PROGRAMS = $(UNITS) $(HELPERS) $(REPLAYS)
 if HAVE_LUA
 check_PROGRAMS += tests/sim/sim
@@ -237,6 +238,13 @@ prove: $(check_PROGRAMS)
 	$(break) lua
 	$(break) core
 
+# ---- all of this, on one commit ----
+
+# LEGS="lint sim-one" for some; the script says which there are, and their numbers.
+LEGS =
+prove-release:
+	cd $(srcdir) && scripts/prove-release.sh $(LEGS)
+
 # ---- lint ----
 
 C_FILES = $(srcdir)/src/*/*.[ch] $(srcdir)/src/*/*/*.[ch] \
@@ -260,11 +268,10 @@ lint: all
 	cd $(srcdir) && scripts/check-docs.sh $(abs_builddir)/redlock
 format:
 	clang-format -i $(C_FILES)
-completions: redlock
-	/usr/bin/python3 -IS $(srcdir)/scripts/completions.py ./redlock $(srcdir)
 
 .PHONY: check-asan check-asan-short check-faults check-hiredis1 check-hostile \
 	check-interop check-sim check-strict check-systems check-tsan check-unit \
-	check-upgrade check-valgrind check-versions completions format fuzz lint model \
+	check-upgrade check-valgrind check-versions format fuzz lint model \
 	mutants mutants-by-turns mutants-core mutants-lua prove \
+	prove-release \
 	tests/none-retried

@@ -103,9 +103,7 @@ int session_fd(const struct session *s)
 
 short session_events(const struct session *s)
 {
-	if (s->search)
-		return POLLIN;
-	return conn_events(&s->conn);
+	return s->search ? POLLIN : conn_events(&s->conn);
 }
 
 void session_step(struct session *s, short revents)

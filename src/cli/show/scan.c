@@ -372,7 +372,7 @@ void scan_ask(struct scan *c)
 
 		if (t && primaries_cover(s, i))
 			ask_role(c, i);
-		if (!t || c->broke)
+		if (c->broke)
 			return;
 		t->failed = false;
 	}

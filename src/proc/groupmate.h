@@ -8,13 +8,13 @@
  * The kernel signals the younger members of a group first. So when a signal to
  * the group has come to us, it has come to this process.
  */
-#ifndef PROC_RECORDER_H
-#define PROC_RECORDER_H
+#ifndef PROC_GROUPMATE_H
+#define PROC_GROUPMATE_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct recorder {
+struct groupmate {
 	pid_t pid; /* our child; 0: there is none */
 	int line;  /* its answers; valid if there is one */
 };
@@ -22,18 +22,18 @@ struct recorder {
 /* Starts it, after the command: a signal that it gets has then reached the
  * command. It dies with us. If there can be none, every signal counts as sent
  * to us alone. */
-void recorder_start(struct recorder *m);
+void groupmate_start(struct groupmate *m);
 
 /* Whether it got this signal from this process within the last second; each of
  * its signals counts once. If it does not answer soon, it is ended, and the
  * answer is no. */
-bool recorder_got(struct recorder *m, int sig, pid_t sender);
+bool groupmate_got(struct groupmate *m, int sig, pid_t sender);
 
 /* Kills it, and leaves it to tree_kill() to reap it: it may hang in the kernel.
  */
-void recorder_kill(struct recorder *m);
+void groupmate_kill(struct groupmate *m);
 
 /* Kills and reaps it. */
-void recorder_end(struct recorder *m);
+void groupmate_end(struct groupmate *m);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The process, and our questions to it. */
-#include "proc/recorder.h"
+#include "proc/groupmate.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -89,7 +89,7 @@ static void accompany(int line, int signals)
 
 /* All signals are blocked. What is redlock's is closed first: the guard waits
  * for the end of a pipe. */
-static void be_recorder(int line, pid_t tool, const sigset_t *all)
+static void be_groupmate(int line, pid_t tool, const sigset_t *all)
 {
 	char number[16];
 	int signals;
@@ -108,7 +108,7 @@ static void be_recorder(int line, pid_t tool, const sigset_t *all)
 
 /* ---- in redlock ---- */
 
-void recorder_start(struct recorder *m)
+void groupmate_start(struct groupmate *m)
 {
 	pid_t tool = getpid();
 	sigset_t all, old;
@@ -121,7 +121,7 @@ void recorder_start(struct recorder *m)
 	(void)sigprocmask(SIG_SETMASK, &all, &old);
 	m->pid = fork();
 	if (m->pid == 0) {
-		be_recorder(ends[1], tool, &all);
+		be_groupmate(ends[1], tool, &all);
 		_exit(0);
 	}
 	(void)sigprocmask(SIG_SETMASK, &old, NULL);
@@ -133,7 +133,7 @@ void recorder_start(struct recorder *m)
 	close(m->line);
 }
 
-bool recorder_got(struct recorder *m, int sig, pid_t sender)
+bool groupmate_got(struct groupmate *m, int sig, pid_t sender)
 {
 	struct note asked = {sig, sender};
 	struct pollfd line = {.fd = m->line, .events = POLLIN};
@@ -149,11 +149,11 @@ bool recorder_got(struct recorder *m, int sig, pid_t sender)
 	if (line.revents && recv(m->line, &answer, sizeof(answer),
 				 MSG_DONTWAIT) == (ssize_t)sizeof(answer))
 		return answer;
-	recorder_end(m); /* a late answer would be taken for another one's */
+	groupmate_end(m); /* a late answer would be taken for another one's */
 	return false;
 }
 
-static void end(struct recorder *m, int how)
+static void end(struct groupmate *m, int how)
 {
 	if (m->pid <= 0)
 		return;
@@ -164,12 +164,12 @@ static void end(struct recorder *m, int how)
 	m->pid = 0;
 }
 
-void recorder_kill(struct recorder *m)
+void groupmate_kill(struct groupmate *m)
 {
 	end(m, WNOHANG);
 }
 
-void recorder_end(struct recorder *m)
+void groupmate_end(struct groupmate *m)
 {
 	end(m, 0);
 }
