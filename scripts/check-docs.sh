@@ -174,14 +174,12 @@ for form in man bash zsh fish; do
 	cat "$tmp/choices"
 done
 
-# fish needs a list of its own of the options that take a value, to find the command
-awk '/ value$/ { for (i = 2; i < NF; i++) print $i }' "$tmp/help-run" >"$tmp/valued"
-sed -n '/set -l valued/,/[^\\]$/p' completions/fish/redlock.fish |
-	grep -o -e '--[a-z-]*' >"$tmp/walk"
-sed -n 's/.*\[^\([A-Za-z]*\)\]\*\[\1\]\$.*/\1/p' completions/fish/redlock.fish |
-	sed 's/./-&\n/g' | grep . >>"$tmp/walk"
-compare valued walk "option that takes a value" \
-	"completions/fish/redlock.fish, __redlock_command"
+cp -r completions "$tmp"
+/usr/bin/python3 -IS scripts/completions.py "$redlock" "$tmp" || bad=1
+diff -r completions "$tmp/completions" >"$tmp/out" || {
+	echo "completions: not as scripts/completions.py $redlock writes them"
+	bad=1
+}
 
 # ---- verbs: VERBS describes what the run form does not have, and names the rest ----
 

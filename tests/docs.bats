@@ -34,8 +34,6 @@ plant() {
 		': unknown option: run -x --exclusive value'
 	plant $f "s/ -l tls-verify -x -a 'full ca none'/ -l tls-verify -x/" \
 		': --tls-verify: the values are not full|ca|none'
-	plant $f 's/ --orphans / /' \
-		', __redlock_command: missing option that takes a value: --orphans'
 	# verbs
 	plant $m 's/^\.Ss inspect$/.Ss inspekt/' ', VERBS: missing verb: inspect'
 	told+=("$m, VERBS: unknown verb: inspekt")
@@ -78,6 +76,31 @@ plant() {
 @test "no file includes or calls against the layers" {
 	cd "$top"
 	run -0 scripts/check-layers.sh
+}
+@test "circles of includes and of calls are found, and so is a sleep" {
+	local name other
+
+	mkdir -p "$T/src/base" "$T/tests" "$T/bench"
+	cd "$T"
+	run -0 "$top/scripts/check-layers.sh" .
+	printf 'int poll(void *, long, int);\nvoid f(void)\n{\n\t(void)poll(NULL, 0, 1);\n}\n' \
+		>src/base/c.c
+	run -1 "$top/scripts/check-layers.sh" .
+	[ "$output" = 'src/base/c.c:4: do not sleep: wait for an event, up to a deadline' ]
+	rm src/base/c.c
+	for name in a:b b:a; do
+		other=${name#*:} name=${name%:*}
+		printf 'void %s(void);\nvoid %s(void);\nvoid %s(void)\n{\n\t%s();\n}\n' \
+			$name $other $name $other >src/base/$name.c
+		cc -O0 -c -o src/base/$name.o src/base/$name.c
+	done
+	run -1 "$top/scripts/check-layers.sh" .
+	[[ $output = *'calls: input contains a loop:'*base/a.c*base/b.c* ]]
+	rm src/base/*
+	echo '#include "base/b.h"' >src/base/a.h
+	echo '#include "base/a.h"' >src/base/b.h
+	run -1 "$top/scripts/check-layers.sh" .
+	[[ $output = *'includes: input contains a loop:'* ]]
 }
 
 # ---- the tests that docs/faults.md names ----
@@ -458,6 +481,7 @@ example_runs() { # LINE: with the status that it has when all is well
 		other=
 		unset REDLOCK_TOKEN token
 		case $line in
+		*' -k demo '*) continue ;; # the two terminals: a test of their own
 		*unshare*) unshare -pf true 2>/dev/null || continue ;;
 		esac
 		echo "example: $line"

@@ -342,7 +342,7 @@ d['others'][0]['fence'] == d['counter']"
 
 	start -k job -- sleep 61.3
 	wait_until held job
-	for right in get type hgetall hmget pttl; do
+	for right in getrange type hgetall hmget pttl; do
 		cli a acl setuser joe on '>x' '~*' +@all "-$right" >/dev/null
 		REDISCLI_AUTH=x run -77 "$REDLOCK" inspect -u "$url" --user joe job
 		[[ $output == *'redlock doctor KEY prints the rights that redlock needs'* ]]

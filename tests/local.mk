@@ -268,10 +268,12 @@ lint: all
 	cd $(srcdir) && scripts/check-docs.sh $(abs_builddir)/redlock
 format:
 	clang-format -i $(C_FILES)
+completions: redlock
+	/usr/bin/python3 -IS $(srcdir)/scripts/completions.py ./redlock $(srcdir)
 
 .PHONY: check-asan check-asan-short check-faults check-hiredis1 check-hostile \
 	check-interop check-sim check-strict check-systems check-tsan check-unit \
-	check-upgrade check-valgrind check-versions format fuzz lint model \
+	check-upgrade check-valgrind check-versions completions format fuzz lint model \
 	mutants mutants-by-turns mutants-core mutants-lua prove \
 	prove-release \
 	tests/none-retried

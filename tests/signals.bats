@@ -723,7 +723,7 @@ note_signals() { # COMMAND...
 	wait_until exists "$T/me"
 	wait_until exists "$T/other"
 }
-has_groupmate() { pgrep -P "$tool" -x lockgroup >/dev/null; }
+has_recorder() { pgrep -P "$tool" -x lockgroup >/dev/null; }
 count() { grep -cx "$1 $2" "$T/got" || true; }
 noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 
@@ -734,7 +734,7 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 			note_signals env
 		else
 			note_signals "$REDLOCK" -u "$url" -k job --
-			wait_until has_groupmate
+			wait_until has_recorder
 		fi
 		for sig in 37 10 1 15 2; do
 			for n in 1 2 3; do
@@ -767,7 +767,7 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 @test "a signal to redlock alone is passed on, also right after one to the group" {
 	local n
 	note_signals "$REDLOCK" -u "$url" -k job --
-	wait_until has_groupmate
+	wait_until has_recorder
 	for n in 1 3 5 7; do
 		kill -37 -- "-$tool"
 		kill -37 "$tool"
@@ -786,11 +786,11 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 
 @test "without the process that distinguishes signals, every signal is passed on" {
 	note_signals "$REDLOCK" -u "$url" -k job --
-	wait_until has_groupmate
+	wait_until has_recorder
 	kill -STOP "$(pgrep -P "$tool" -x lockgroup)"
 	kill -37 "$tool"
 	wait_until noted me 37 1
-	run ! has_groupmate
+	run ! has_recorder
 	kill -37 -- "-$tool"
 	wait_until noted me 37 3
 	kill -USR2 "$tool"
@@ -803,7 +803,7 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 	local mate
 	start -k job -- witness "$T" --started w --hold 9000
 	wait_until exists "$T/w"
-	wait_until has_groupmate
+	wait_until has_recorder
 	mate=$(pgrep -P "$tool" -x lockgroup)
 	wait_until contains "/proc/$mate/cmdline" "lockgroup: $tool"
 	[ "$(ls "/proc/$mate/fd" | wc -l)" = 2 ]

@@ -103,7 +103,9 @@ int session_fd(const struct session *s)
 
 short session_events(const struct session *s)
 {
-	return s->search ? POLLIN : conn_events(&s->conn);
+	if (s->search)
+		return POLLIN;
+	return conn_events(&s->conn);
 }
 
 void session_step(struct session *s, short revents)

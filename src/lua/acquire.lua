@@ -35,7 +35,7 @@
 local ticket, only, newcomer = ARG.ticket + 0, ARG.only + 0, ARG.newcomer == '1'
 local ttl, supersedes, high = own.ttl, own.supersedes, own.high
 local came = L.us - (high and LEAD or 0)
-local why = ''
+local why, looks = '', ARG.look == '1'
 data_lost(L)
 local function granted(e)
 	local s, stop, by = slot(L, e.n), -1, ''
@@ -47,11 +47,11 @@ local function granted(e)
 	end
 	save(L)
 	local more = e.n > 0 or stop >= 0 or L.server
-	return {'granted', L.c, e.fence, L.now, s.longest, more and e.n or nil, stop, by,
+	return {'granted', L.c, e.fence, L.now, longest_lease(L, s), more and e.n or nil, stop, by,
 	    L.server or ''} -- a nil ends it
 end
 local function write()
-	if #L.puts > 0 or #L.drops > 0 then
+	if next(L.puts) or #L.drops > 0 or next(L.bells) then
 		line('zrem', '') -- a first write
 		save(L)
 	end
@@ -60,8 +60,13 @@ if ARG.guard ~= '-1' then
 	rolled_back(L)
 	local rest = young_for(L, ARG.guard + 0)
 	if rest > 0 and L.now + rest > L.shut then
-		L.shut, why = L.now + rest, 'young'
+		L.shut = L.now + rest
 		put(L, 'shut', L.shut)
+		put(L, 'lost', L.now)
+	end
+	-- (its uptime is rounded)
+	if rest > 0 and L.now + rest + 1000 >= L.shut then
+		why = 'young'
 	end
 end
 -- A grant is not claimed if the work is already done.
@@ -89,13 +94,19 @@ if L.mine and L.mine.flag ~= 'r' and L.mine.ends > L.now and stands_still(L, L.m
     and (fam == L.token or ARG.outer ~= '' or reads(fam)) then
 	local e = L.mine
 	if L.now >= L.shut or ARG.outer ~= '' then
-		if L.number >= e.number then
-			e.flag, e.number = '', L.number
-			keep(L, slot(L, e.n), L.token, e, ttl)
-		end
+		e.flag, e.number = '', max(e.number, L.number)
+		keep(L, slot(L, e.n), L.token, e, ttl)
 		return granted(e)
 	end
 	ticket = -1
+elseif L.mine and L.mine.flag == 'r' and L.mine.ends > L.now then
+	looks, ticket = true, -1 -- a late copy: it was released, and --min-hold keeps it
+elseif L.mine then
+	local s = slot(L, L.mine.n) -- it is over
+	drop(L, L.token)
+	leave(L, s, L.token)
+	put_slot(L, s)
+	L.mine = nil
 end
 if ARG.outer ~= '' then
 	local outer = counts(L, read_entry(unpack(call('hmget', S, 'hold:' .. ARG.outer,
@@ -114,20 +125,37 @@ if ARG.outer ~= '' then
 	local forgot = fence > 0 and (began == 0 or began > fence)
 	return {(forgot or L.now < L.shut) and 'vanished' or 'no', L.c or 0}
 end
-local latest, newest = match(supersedes and call('hget', S, 'newest') or '', '^(%d+)\n(.*)$')
-latest = num(latest)
--- if a first question comes twice, the copy finds what happened in between
-if ticket > 0 and latest > ticket or supersedes and ticket == 0
-    and try('lindex', I, -1) == 'superseded' then
-	write()
-	return {'superseded', L.c or 0, newest or ''}
-end
 if ticket > 0 and newcomer then -- its clock may be wrong
 	ticket = min(max(ticket, came - 1000000), came + 1000000)
-elseif ticket > 0 then
+end
+-- Calls f(member, who, standing) for each --supersede waiter from one ticket to another.
+local function superseding(from, to, f)
+	for _, other in ipairs(line('zrangebyscore', from, to)) do
+		local who, rest = match(other, '^(%S+) ()')
+		local its = who and read_standing(other:sub(rest))
+		if its and its.supersedes then
+			f(other, who, its)
+		end
+	end
+end
+if supersedes then
+	local word, by = try('lindex', I, -1), nil
+	by = type(word) == 'string' and match(word, '^superseded\n(.*)$')
+	-- who is not in line any more may have missed the word
+	if not by and ticket > 0 and not line('zscore', L.token .. ' ' .. L.stands) then
+		superseding('(' .. str(ticket), '+inf', function(_, _, its)
+			by = match(its.text, '\n(.*)$')
+		end)
+	end
+	if by then
+		write()
+		return {'superseded', L.c or 0, by}
+	end
+end
+if ticket > 0 and not newcomer then
 	stand(L, ticket)
 end
-local free = ARG.look ~= '1' and slot_for(L, own, only)
+local free = not looks and slot_for(L, own, only)
 if free then
 	local left, _, ours = serve(L, only)
 	local s = not left and not ours and slot_for(L, own, only)
@@ -156,26 +184,24 @@ if ticket == 0 or ticket > 0 and newcomer then
 		-- if the clock was set back, behind the others all the same
 		local last = not high and L.c and L.c > L.us
 		    and line('zrevrange', 0, 0, 'withscores')[2]
-		ticket = max(came, num(last) + 1, latest + 1)
+		ticket = max(came, num(last) + 1)
 	end
 	stand(L, ticket)
 end
-if supersedes and ticket > latest then
-	put(L, 'newest', str(ticket) .. '\n' .. match(L.stands, '\n(.*)$'))
-	for _, other in ipairs(line('zrangebyscore', '(0', '(' .. str(ticket))) do
-		local who, rest = match(other, '^(%S+) ()')
-		local its = who and read_standing(other:sub(rest))
-		if its and its.supersedes then
-			line('zrem', other, who)
-			L.bells[who] = {3 * GRANT, 'superseded'}
-		end
-	end
+if supersedes and (ARG.ticket == '0' or newcomer) then
+	superseding('(0', '(' .. str(ticket), function(other, who)
+		line('zrem', other, who)
+		local word = 'superseded\n' .. match(L.stands, '\n(.*)$')
+		L.bells[who] = {60000, word, word} -- a client that listens takes one
+	end)
 end
 local place = place_of(ticket)
 -- the slot that is free first
-local s = slot(L, max(only, 0))
-for n = 1, only < 0 and own.slots - 1 or 0 do
-	s = slot(L, n).ends < s.ends and slot(L, n) or s
+local s, longest = slot(L, max(only, 0)), 0
+for n = 0, own.slots - 1 do
+	local o = slot(L, n)
+	s = only < 0 and o.ends < s.ends and o or s
+	longest = max(longest, longest_lease(L, o))
 end
 -- A client that was handed the lock and has not started goes first, and is asked
 -- then.
@@ -183,4 +209,4 @@ if ARG.replace ~= '-1' and place == 0 and lives(L, s) and s.holder.flag == '' th
 	ask_to_stop(L, s, ARG.replace + 0, 'replaces 1\n' .. match(L.stands, '\n(.*)$'))
 end
 write()
-return busy(L, s, ticket, place, why)
+return busy(L, s, ticket, place, why, longest)

@@ -10,7 +10,7 @@ local function server(L)
 		local words = try('info', 'server')
 		words = type(words) == 'string' and words or ''
 		local id = match(words, 'run_id:(%x+)') or ''
-		L.uptime = tonumber(match(words, 'uptime_in_seconds:(%-?%d+)') or 1e9)
+		L.uptime = 1000 * (tonumber(match(words, 'uptime_in_seconds:(%-?%d+)') or 1e9))
 		-- the field is redis_mode, server_mode or redict_mode
 		local kind = words:find('_mode:cluster', 1, true) and ' cluster' or ''
 		words = try('info', 'replication')
@@ -32,10 +32,16 @@ local function rolled_back(L)
 	return L.is_other
 end
 -- How many ms are left until this server has been up for `ms`: before that it may
--- have forgotten a lease. (Uptime is in whole seconds; assume the last just began.)
+-- have forgotten a lease. (Uptime is in whole seconds; assume the last just began. It
+-- is negative if the clock was set back since the start: then it counts from when
+-- this state first met the process.)
 local function young_for(L, ms)
 	server(L)
-	return ms > 0 and max(0, ms + 1000 - L.uptime * 1000) or 0
+	local up = L.uptime
+	if up < 0 then
+		up = L.is_other and 0 or max(0, L.now - num(call('hget', S, 'lost')))
+	end
+	return ms > 0 and max(0, ms + 1000 - up) or 0
 end
 -- Raises the counter by 1, and at least to `least`. On one node it becomes at least
 -- TIME, so that an older state that comes back gives out no fence twice.

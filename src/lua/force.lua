@@ -19,7 +19,7 @@
 --   no COUNTER              it is gone, or another client's: nothing has changed
 local step, grace = ARG.step, ARG.grace + 0
 local lost, s, v = data_lost(L), slot(L, ARG.slot + 0), look(L)
-local shown = v == ' ' and call('type', K).ok or v and v:sub(1, 4096)
+local shown = v == ' ' and call('type', K).ok or v and call('getrange', K, 0, 4095)
 local fam = ARG.family == 'shared:*' and reads(s.fam) and s.fam or ARG.family
 local function out(said, ...)
 	return {said, L.c or 0, ...}
@@ -104,7 +104,7 @@ if step == 'ask' and s.count == 1 and s.holder and s.holder.flag == 'r' then
 	return out('yes', 0, 0) -- --min-hold keeps it for nobody
 elseif step == 'ask' then
 	local left = ask_to_stop(L, s, grace, ARG.by)
-	if #L.puts > 0 then
+	if next(L.puts) then
 		call('hdel', S, '') -- a first write
 		save(L)
 	end

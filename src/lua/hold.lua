@@ -9,15 +9,33 @@ local function reads(fam) return fam:sub(1, 7) == 'shared:' end
 local function fits(L, s, fam, again)
 	local lives = s.ends > L.now
 	local same = s.fam == fam or fam == 'shared:' and reads(s.fam)
-	if s.n == 0 and look(L) then
-		return lives and L.face == s.fam and same or not lives and again
+	-- (a lock that outlives its entries was set before the clock was set back)
+	if s.n == 0 and look(L) and L.face ~= s.fam then
+		return not lives and again
 		    and (L.face == fam or fam == 'shared:' and reads(L.face))
 	end
 	return not lives or same
 end
+-- The counter when the last family other than readers came or left. MOVED says it,
+-- unless readers have come and gone since.
+local function quiet_since(L, s)
+	local from, to = match(L.puts.readers or call('hget', S, 'readers') or '',
+	    '^(%d+) (%d+)$')
+	return to and to + 0 == s.moved and from + 0 or s.moved
+end
+-- A family has come or left.
+local function mark_moved(L, s)
+	if reads(s.fam) then
+		put(L, 'readers', str(quiet_since(L, s)) .. ' ' .. str(L.c))
+	end
+	s.moved = L.c
+end
 local function put_slot(L, s)
 	put(L, 'slot:' .. s.n, s.fam .. ' ' .. s.count .. ' ' .. str(s.moved) .. ' '
 	    .. str(s.longest) .. ' ' .. s.last)
+end
+local function put_hold(L, who, e)
+	put(L, 'hold:' .. who, str(e.ends) .. ' ' .. str(e.number) .. ' ' .. e.flag)
 end
 local function drop(L, who)
 	local n = #L.drops
@@ -48,6 +66,12 @@ local function sweep(L, s, but, outcome)
 		for i = 1, #flat, 2 do
 			who[flat[i]] = flat[i + 1]
 		end
+		for _, name in ipairs(L.drops) do -- what is to be written
+			who[name] = nil
+		end
+		for name, value in pairs(L.puts) do
+			who[name] = value
+		end
 		for name, text in pairs(who) do
 			local token = match(name, '^hold:(.*)$')
 			if token and token ~= but then
@@ -66,10 +90,23 @@ local function sweep(L, s, but, outcome)
 				note_end(L, token, e, e.ends <= L.now and 'expired' or outcome)
 			end
 		elseif e.n == s.n then
+			if e.cut then
+				put_hold(L, token, e)
+			end
 			s.count = s.count + 1
 			if e.ends > s.ends then
 				s.ends, s.last, s.holder = e.ends, token, e
 			end
+		end
+	end
+end
+-- One entry of a slot less. Its fields are the caller's to drop.
+local function leave(L, s, who)
+	s.count = s.count - 1
+	if s.last == who then
+		s.ends, s.last, s.holder = 0, '-', nil
+		if s.count > 0 then
+			sweep(L, s, who)
 		end
 	end
 end
@@ -94,7 +131,7 @@ local function keep(L, s, who, e, ms, fresh, shown)
 	elseif s.n == 0 and not shown and call('pexpire', K, s.ends - L.now) == 0 then
 		call('set', K, s.fam, 'nx', 'px', s.ends - L.now)
 	end
-	put(L, 'hold:' .. who, str(e.ends) .. ' ' .. str(e.number) .. ' ' .. e.flag)
+	put_hold(L, who, e)
 	if fresh or e.ttl > s.longest then
 		s.longest = max(s.longest, e.ttl)
 		put_who(L, who, e)
@@ -111,6 +148,9 @@ local function enter(L, s, who, standing, ms, flag, again)
 	local fam = again and again ~= 'shared:' and again
 	    or standing.shared and 'shared:' .. str(L.us) or who
 	if fresh and s.n == 0 and L.face ~= fam then
+		if L.face and L.face == s.fam then
+			call('del', K)
+		end
 		set = try('set', K, fam, 'nx', 'px', str(ms))
 		L.face = nil
 		if set and set.err and is_us then
@@ -126,7 +166,9 @@ local function enter(L, s, who, standing, ms, flag, again)
 			sweep(L, s, who, 'expired')
 		end
 		s.fam, s.ends, s.count, s.longest = fam, 0, 0, 0
-		s.moved = again and s.moved or L.c
+		if not again then
+			mark_moved(L, s)
+		end
 		if s.n == 0 and L.stop
 		    or s.n > 0 and call('hexists', S, 'stop:' .. s.n) == 1 then
 			L.drops[#L.drops + 1] = 'stop:' .. s.n

@@ -66,10 +66,10 @@ for i = 1, #found, 2 do
 end
 local n = ask('zcount', Q, '(0', '+inf')
 local once, done = match(all.once or '', '^(%d+)\n(.*)$')
-local v = ask('get', K)
+local v = ask('getrange', K, 0, 4095)
 v = type(v) == 'string' and v or ''
 local newest, mark = match(all.revision or '', '^(%d+)\n(.*)$')
 return {'view', L.c or 0, L.now, max(-1, L.shut - L.now), max(-1, num(once) - L.now),
-    {call('type', K).ok, v:sub(1, 4096), call('pttl', K)}, held, holders,
+    {call('type', K).ok, v, call('pttl', K)}, held, holders,
     waiters, type(n) == 'number' and n or 0, more, newest or '-1', (mark or ''):sub(1, 2048),
     (done or ''):sub(1, 2048), master()}

@@ -29,6 +29,13 @@ local function line(command, ...)
 	end
 	return answer
 end
+-- A line that was left alone is gone after a minute.
+local function stay_in_line(ticket, member)
+	call('pexpire', Q, 60000) -- a first write
+	if line('zadd', ticket, member) == 1 then -- perhaps it is the first in line
+		call('pexpire', Q, 60000)
+	end
+end
 -- Whether a waiter has given no sign of life for three heartbeats. Its ticket is
 -- the first.
 local function is_gone(L, who, ticket)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Free, and nobody waits: take it.
-if sound and not hold and slot0:sub(1, 4) == '- 0 ' and (f[3] or '0') < ms
-    and ARG.ticket <= '0' and call('exists', Q) == 0 then
+if sound and not hold and slot0:sub(1, 4) == '- 0 ' and ARG.ticket <= '0'
+    and call('exists', Q) == 0 then
 	local set = try('set', K, token, 'nx', 'px', ARG.ttl)
 	if set and set.ok then
 		call('hset', S, 'fence', at, 'trail', (trail .. ' ' .. at):sub(-135),

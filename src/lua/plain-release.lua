@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Ours alone, and nobody waits: free it.
-if ours and call('exists', Q) == 0 then
+if ours and ARG.number - number >= 0 and call('exists', Q) == 0 then
 	call('del', K, I)
 	call('hdel', S, 'hold:' .. token, 'who:' .. token)
 	call('hset', S, 'fence', at, 'trail', (trail .. ' ' .. at):sub(-135),

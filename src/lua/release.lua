@@ -48,14 +48,10 @@ if revision >= 0 and marked('revision') < revision + (ours and 1 or 0) then
 	mark('revision', revision)
 end
 local handed = 0
-local function leave(s)
+local function pass_on(s)
 	local rest = ARG.ran == '1' and least > 0 and least - max(0, L.now - e.since) or 0
 	move(L)
-	s.count = s.count - 1
-	if s.count > 0 and s.last == L.token then
-		s.count = s.count + 1
-		sweep(L, s, L.token)
-	end
+	leave(L, s, L.token)
 	if rest > 0 and still then
 		s.count, s.ends = s.count + 1, s.count > 0 and s.ends or 0
 		e.flag = 'r'
@@ -63,7 +59,7 @@ local function leave(s)
 		-- the lease that the first in line knows of is longer
 		local first = line('zrangebyscore', '(0', '+inf', 'limit', 0, 1)[1]
 		if first then
-			L.bells[match(first, '^%S*')] = {GRANT}
+			L.bells[match(first, '^%S*')] = {GRANT, str(GRANT)}
 		end
 	elseif s.count > 0 then
 		if s.n == 0 and still then
@@ -76,7 +72,9 @@ local function leave(s)
 			L.face = false
 		end
 		-- after a loss of data, the run around us may still register again
-		s.moved = (s.fam == L.token or L.now >= L.shut) and L.c or s.moved
+		if s.fam == L.token or L.now >= L.shut then
+			mark_moved(L, s)
+		end
 		s.fam, s.ends, s.longest, s.last, s.holder = '-', 0, 0, '-', nil
 		if s.n > 0 or L.stop then
 			L.drops[#L.drops + 1] = 'stop:' .. s.n
@@ -90,7 +88,7 @@ local function leave(s)
 	end
 end
 if e then
-	leave(slot(L, e.n))
+	pass_on(slot(L, e.n))
 end
 if unlock then
 	try('rpush', I, 'unlocked')
@@ -98,7 +96,7 @@ if unlock then
 else
 	try('del', I)
 end
-if e or #L.puts > 0 or L.c ~= L.before then
+if e or next(L.puts) or L.c ~= L.before then
 	save(L)
 end
 if ARG.entry ~= '' and not L.stands:find('\nunrecorded 1\n', 1, true) then

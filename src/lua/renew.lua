@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Renews a lease, raises the counter, and registers again a client that the
--- server has forgotten.
+-- server has forgotten. A lease is renewed until it is over; if the server has
+-- forgotten a renewal, until that would be over.
 --
 -- ARG, besides those of start.lua:
 --   plain    "1": see plain.lua
@@ -30,8 +31,7 @@ local s = slot(L, e and e.n or ARG.slot + 0)
 local said, ms = nil, 0
 -- Whether a client that is missing here may enter again. In a family of several,
 -- each may leave, so only a loss of data explains that it is missing. Since then
--- nobody may have been granted the slot or left it, or the family must be there; but
--- other readers may have come and gone.
+-- nobody may have been granted the slot or left it, except readers.
 local function returns()
 	if e or not fits(L, s, fam, true) then
 		return false
@@ -41,20 +41,20 @@ local function returns()
 		return s.moved <= L.seen and young_for(L, ARG.guard + 0) == 0
 	end
 	local alone = fam == L.token and s.fam ~= fam
-	return L.now < ARG.ends + 0 and (lost or alone and L.seen > 0)
-	    and (s.moved <= L.seen or s.ends > L.now or fam == 'shared:')
+	local moved = fam == 'shared:' and quiet_since(L, s) or s.moved
+	return L.now < ARG.ends + 0 and (lost or alone and L.seen > 0) and moved <= L.seen
 end
 -- a late copy of our first request may have put us into another slot
-if e and e.flag ~= 'r' and stands_still(L, e) and (L.number > 0 and e.n == ARG.slot + 0
-    or L.number == 0 and e.ends > L.now) then
+if e and e.flag ~= 'r' and max(e.ends, ARG.ends + 0) > L.now and stands_still(L, e)
+    and (L.number == 0 or e.n == ARG.slot + 0) then
 	ms = e.ends - L.now
 	said = (lost or s.n == 0 and not look(L)) and 'healed' or 'yes'
 	if L.number == 0 then -- another client extends it
 		ttl = max(ttl > 0 and ttl or e.ttl, ms)
 		e.ttl = max(e.ttl, ttl)
 		keep(L, s, L.token, e, ttl)
-	elseif L.number >= e.number then
-		e.flag, e.number = '', L.number
+	else
+		e.flag, e.number = '', max(e.number, L.number)
 		keep(L, s, L.token, e, ttl)
 	end
 elseif L.number > 0 and returns() then
@@ -72,7 +72,7 @@ elseif L.number > 0 and returns() then
 	try('zrem', Q, L.token .. ' ' .. L.stands, L.token)
 end
 if not said then
-	if #L.puts > 0 then
+	if next(L.puts) then
 		save(L)
 	end
 	local word = try('lindex', I, -1)
@@ -89,5 +89,5 @@ if raised then
 end
 save(L)
 local stop, by = stop_of(L, s)
-return {said, L.c, ms, L.now, s.longest, raised and 1 or stop >= 0 and 0 or nil, stop,
+return {said, L.c, ms, L.now, longest_lease(L, s), raised and 1 or stop >= 0 and 0 or nil, stop,
     by} -- a nil ends it

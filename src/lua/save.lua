@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- How the state is changed and written: see start.lua.
 local function put(L, name, value)
-	local n = #L.puts
-	L.puts[n + 1], L.puts[n + 2] = name, value
+	L.puts[name] = value
 end
 -- Asks a slot to stop within `ms`, unless it must stop sooner already. Returns the
 -- time that is left.
@@ -42,8 +41,16 @@ local function save(L)
 		put(L, 'trail', L.trail)
 		put(L, 'fence', str(L.c))
 	end
-	if #L.puts > 0 then
-		call('hset', S, unpack(L.puts))
+	local flat = {}
+	for name, value in pairs(L.puts) do
+		flat[#flat + 1], flat[#flat + 2] = name, value
+		if #flat == 1000 then
+			call('hset', S, unpack(flat))
+			flat = {}
+		end
+	end
+	if #flat > 0 then
+		call('hset', S, unpack(flat))
 	end
 	-- once a day or so
 	if not L.before or floor(L.before / 1e11) ~= floor(L.us / 1e11) then
@@ -54,7 +61,7 @@ local function save(L)
 	end
 	for who, ring in pairs(L.bells) do
 		local bell = S:sub(1, -6) .. 'grant:' .. who -- behind S: "state"
-		try('rpush', bell, ring[2] or str(ring[1]))
+		try('rpush', bell, unpack(ring, 2))
 		try('pexpire', bell, str(ring[1]))
 	end
 end

@@ -1,11 +1,19 @@
 -- SPDX-License-Identifier: MIT
 -- Hands free slots to the first in line.
 --
+-- If the clock was set back, leases seem to last longer than T: ends them with it.
+local function settle(L, s)
+	if s.holder and s.holder.cut then
+		sweep(L, s)
+		put_slot(L, s)
+	end
+	return s
+end
 -- Returns the first slot that this client may have now. `only`: that one, if it is
 -- not negative.
 local function slot_for(L, standing, only)
 	for n = 0, L.now >= L.shut and standing.slots - 1 or -1 do
-		local s = (only < 0 or only == n) and slot(L, n)
+		local s = (only < 0 or only == n) and settle(L, slot(L, n))
 		if s and fits(L, s, standing.shared and 'shared:') and (s.ends <= L.now
 		    or (n == 0 and not L.stop)
 		    or n > 0 and call('hexists', S, 'stop:' .. n) == 0) then
@@ -37,7 +45,7 @@ local function serve(L, only)
 			local ms = is_us and standing.ttl or min(GRANT, floor(standing.ttl / 2))
 			local e = enter(L, s, who, standing, ms, is_us and '' or 'h')
 			if not e then
-				line('zadd', ticket, member)
+				stay_in_line(ticket, member)
 				return true, handed, ours
 			end
 			if L.us - ticket > HEARTBEAT then
@@ -46,7 +54,7 @@ local function serve(L, only)
 			if is_us then
 				ours = e
 			else
-				L.bells[who], handed = {ms}, ms
+				L.bells[who], handed = {ms, str(ms)}, ms
 			end
 		end
 	end

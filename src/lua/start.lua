@@ -23,8 +23,8 @@
 --   fence      the counter. Every change of holders moves it
 --   trail      the last eight values of the counter
 --   born       the counter when this state began, or when a loss of data was noticed
---   lost       when the loss was noticed
 --   shut       nothing new is granted before this time: see data_lost()
+--   lost       when that was decided. If it lies ahead, the clock was set back
 --   slot:N     "FAMILY COUNT MOVED LONGEST LAST". FAMILY: who may be in the
 --              slot together: the token of the outermost run, or "shared:G"
 --              for readers; "-": nobody. COUNT: entries. MOVED: the counter
@@ -35,13 +35,14 @@
 --              over and not claimed, "r" while only --min-hold keeps it
 --   who:TOKEN  "SLOT FENCE SINCE TTL\nSTANDING", the part of the entry that
 --              does not change; STANDING: see line.lua
+--   readers    "FROM TO": only readers came and left while the counter went from
+--              FROM to TO, the MOVED of slot 0
 --   stop:N     "DEADLINE\nABOUT": force-release or --replace asks the slot to
 --              stop. stop:TOKEN: one of several in it
 --   once       "END\nsince SINCE\nABOUT", the mark of a success: --once-per
 --   revision   "N\nsince SINCE\nABOUT", that of the newest revision: --revision.
 --              After a failure (--once-counts any) both end with
 --              "outcome OUTCOME\nexit STATUS\n"
---   newest     "TICKET\nABOUT": the last --supersede
 --   writer     the server process that wrote the counter: see rolled_back()
 --   first      the first entry of the history: see history.lua
 --
@@ -54,8 +55,8 @@
 --   entry      our entry; mine: the same, if it counts
 --   face       what K holds: see look()
 --   slots      the slots that were read, by number
---   puts drops what save() is to write
---   bells      whom save() wakes: by token, for how long, and with which word
+--   puts drops what save() is to write: the values by their fields, and fields
+--   bells      whom save() wakes: by token, for how long, and with which words
 local LAYOUT, MONTH = 2, 2592000000
 local K, S, Q, I, H = unpack(KEYS)
 if not Q then

@@ -25,9 +25,14 @@ local function read_entry(hold, who)
 	local ends, number, flag = match(hold or '', '^(%d+) (%d+) (%l?)$')
 	local n, fence, since, ttl, rest =
 	    match(who or '', '^(%d+) (%d+) (%d+) (%d+)\n()')
-	return ends and n and {ends = ends + 0, number = number + 0, flag = flag, n = n + 0,
-	    fence = fence + 0, since = since + 0, ttl = ttl + 0, stands = who:sub(rest)}
-	    or nil
+	if not ends or not n then
+		return nil
+	end
+	-- if the clock was set back, it lasts for T from now
+	local latest = ms + (flag == 'r' and ends - since or ttl)
+	return {ends = min(ends + 0, latest), cut = ends - latest > 0,
+	    number = number + 0, flag = flag, n = n + 0, fence = fence + 0,
+	    since = since + 0, ttl = ttl + 0, stands = who:sub(rest)}
 end
 local function read_slot(L, n, text)
 	local fam, count, moved, longest, last =
@@ -65,12 +70,15 @@ local function slot_name(e)
 	end
 	return ''
 end
--- What K holds; false: nothing; " ": something of another type.
+-- What K holds, the first 128 bytes; false: nothing; " ": something of another type.
 local function look(L)
 	if L.face == nil then
-		local face = try('get', K)
+		local face = try('getrange', K, 0, 127)
 		if type(face) == 'table' then
-			face = face.err:find('WRONGTYPE', 1, true) and ' ' or call('get', K)
+			face = face.err:find('WRONGTYPE', 1, true) and ' '
+			    or call('getrange', K, 0, 127)
+		elseif face == '' then
+			face = call('exists', K) == 1 and face
 		end
 		L.face = face
 	end
@@ -79,6 +87,10 @@ end
 -- Whether nobody else has taken the lock of this entry, or of this slot, by hand.
 local function stands_still(L, e)
 	return e.n > 0 or not look(L) or L.face == slot(L, 0).fam
+end
+-- The longest lease that somebody may have: a client who was forgotten, too.
+local function longest_lease(L, s)
+	return max(s.ends > L.now and s.longest or 0, L.shut - L.now)
 end
 -- The time that a request to stop leaves, or -1; and who asks. Of several in a family,
 -- one may be asked alone.
@@ -89,8 +101,8 @@ local function stop_of(L, s)
 	return deadline and max(0, deadline - L.now) or -1, by or ''
 end
 -- What this call knows: see start.lua.
-local c, trail = f[2] or '', f[4] or ''
-if #c > 16 or not match(c, '^%d+$') or c + 0 > 9e15 then
+local c, trail, MOST = f[2] or '', f[4] or '', 9e15
+if #c > 16 or not match(c, '^%d+$') or c + 0 > MOST then
 	c, trail = nil, ''
 elseif trail:sub(-#c - 1) ~= ' ' .. c and trail ~= c then
 	-- an earlier version moved the counter without the trail, which begins anew
@@ -102,5 +114,13 @@ local L = {token = token, number = ARG.number + 0, seen = ARG.seen + 0,
     trail = trail, stop = f[6], slots = {}, puts = {}, drops = {}, bells = {},
     face = face, entry = f[7] and read_entry(f[7], call('hget', S, 'who:' .. token))}
 texts[L.c or 0] = c or '0'
+if L.seen > MOST then -- it was never a counter of ours
+	L.seen = 0
+end
+local lost = L.shut > L.now and num(call('hget', S, 'lost')) or 0
+if lost > L.now then -- the clock was set back since
+	L.shut = L.now + L.shut - lost
+	L.puts.shut, L.puts.lost = L.shut, L.now
+end
 read_slot(L, 0, f[5])
 L.mine = counts(L, L.entry)

@@ -2,8 +2,7 @@
 -- Waiting in line, and what a client that waits is told: see acquire.lua.
 local own = read_standing(L.stands)
 local function stand(L, ticket)
-	call('pexpire', Q, 60000) -- a first write
-	line('zadd', ticket, L.token .. ' ' .. L.stands)
+	stay_in_line(ticket, L.token .. ' ' .. L.stands)
 	if L.us - ticket > HEARTBEAT then
 		line('zadd', -L.us, L.token)
 	end
@@ -16,7 +15,8 @@ end
 local function lives(L, s)
 	return s.ends > L.now and stands_still(L, s)
 end
-local function busy(L, s, ticket, place, why)
+-- `longest`: T of the holders in the slots that we could have.
+local function busy(L, s, ticket, place, why, longest)
 	local face = s.n == 0 and look(L) or ''
 	local held = lives(L, s)
 	local e, ms = held and s.holder, s.ends - L.now
@@ -32,7 +32,7 @@ local function busy(L, s, ticket, place, why)
 		why = 'lost'
 	end
 	return {'busy', L.c or 0, ms, (held and s.fam or face):sub(1, 128),
-	    face == ' ' and call('type', K).ok or '', place, max(ticket, 0), s.longest,
+	    face == ' ' and call('type', K).ok or '', place, max(ticket, 0), longest,
 	    why, e and s.last or '', s.count, e and e.ttl or 0, e and e.fence or 0,
 	    e and e.since or 0, e and e.stands:sub(1, 2048) or '',
 	    e and max(0, L.now - e.since) or 0}
@@ -40,8 +40,10 @@ end
 -- The most frequent question, decided before the rest is defined: a waiter of a
 -- plain lock asks again, and another client has it.
 if ARG.plain == '1' and ARG.ticket > '0' and ARG.replace == '-1' and ARG.seen == f[2]
-    and not L.entry and lives(L, slot(L, 0)) then
+    and not L.entry and lives(L, slot(L, 0)) and not slot(L, 0).holder.cut
+    and not next(L.puts) then
 	local ticket = ARG.ticket + 0
 	stand(L, ticket)
-	return busy(L, slot(L, 0), ticket, place_of(ticket), '')
+	return busy(L, slot(L, 0), ticket, place_of(ticket), '',
+	    longest_lease(L, slot(L, 0)))
 end

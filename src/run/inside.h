@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "client/locks.h"
 #include "proc/deadman.h"
-#include "proc/groupmate.h"
+#include "proc/recorder.h"
 #include "proc/guard.h"
 #include "proc/signals.h"
 #include "proc/terminal.h"
@@ -119,7 +119,7 @@ struct relay {
 	struct ending *end;            /* its `sig` and `sigs` are set here */
 	struct instant interrupted[2]; /* the last two Ctrl-C, latest first */
 	bool insists; /* set by the third within 2 s; the caller clears it */
-	struct groupmate mate;
+	struct recorder recorder;
 	struct instant mate_due; /* when to start it; NEVER: it was */
 	struct instant stopped;  /* when to see whether it is still stopped */
 	bool holds_back; /* we continued, and the command is not to yet */
@@ -130,7 +130,7 @@ struct relay {
 	bool refused;         /* we reported that a signal is not permitted */
 };
 
-/* There is a command whose group may be signalled: start the groupmate soon. */
+/* There is a command whose group may be signalled: start the recorder soon. */
 void relay_start(struct relay *y);
 
 /* The guard reported that the command has stopped. */
@@ -148,7 +148,7 @@ void relay_step(struct relay *y, bool readable, bool may_stop);
 /* Reports a signal that a process of another user did not get. Once. */
 void relay_refused(struct relay *y, int sig, const struct reach *r);
 
-/* Ends the groupmate, and notes the signals that were not read yet. */
+/* Ends the recorder, and notes the signals that were not read yet. */
 void relay_close(struct relay *y);
 
 /* ---- watch.c ----

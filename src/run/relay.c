@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Signals, on their way to the command. Read inside.h, signals.h and
- * groupmate.h first. */
+ * recorder.h first. */
 #include "run/inside.h"
 
 #include <errno.h>
@@ -165,7 +165,7 @@ static void forward(struct relay *y, const struct arrival *a)
 		return;
 	if (a->sig == SIGCONT && a->pid == y->guard->pid)
 		return; /* the command runs again already */
-	group = a->by_kill && groupmate_got(&y->mate, a->sig, a->pid);
+	group = a->by_kill && recorder_got(&y->recorder, a->sig, a->pid);
 	apart = a->from_terminal ? group_apart(y) : 0;
 	if (a->sig == SIGTSTP && !signal_waits(y->signals, a->sig)) {
 		stop_with_command(y, a->from_terminal || group, apart);
@@ -215,14 +215,14 @@ static void stop_like_command(struct relay *y, bool may)
 	atomic_store(&y->guard->shared->stops_too, 0);
 }
 
-/* Not before the command is born: see groupmate.h. */
+/* Not before the command is born: see recorder.h. */
 static void look_at_mate(struct relay *y)
 {
 	if (before(now(), y->mate_due))
 		return;
 	y->mate_due = NEVER;
 	if (command_of(y) > 0)
-		groupmate_start(&y->mate);
+		recorder_start(&y->recorder);
 	else if (command_of(y) == 0)
 		y->mate_due = after(now(), MATE_MS);
 }
@@ -278,7 +278,7 @@ void relay_close(struct relay *y)
 
 	if (y->holds_back)
 		go_on(y);
-	groupmate_end(&y->mate);
+	recorder_end(&y->recorder);
 	/* a Ctrl-C may have ended the command before we read it */
 	for (int i = 0; i < SIGNALS_TURN && signals_next(y->signals, &late);
 	     i++)

@@ -394,7 +394,7 @@ static void inherit_tree(struct watch *w)
 	struct reach left;
 
 	deadman_rest(w->deadman, true);
-	groupmate_kill(&w->relay.mate);
+	recorder_kill(&w->relay.recorder);
 	w->abandoned = !tree_kill(0, NULL, &end->status, &left);
 	if (w->killed && !w->abandoned) {
 		/* it was stuck, and we killed it: see look_at_guard() */

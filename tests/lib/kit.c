@@ -327,7 +327,7 @@ static int as_it_was(const char *node, const char *file)
 }
 
 /* The word for a renewal that comes after the lock was released or taken in the
- * holder's name: it expires. */
+ * holder's name, or for a waiter that was superseded: it expires. */
 static int is_word(redisContext *to, const char *key)
 {
 	redisReply *reply;
@@ -337,8 +337,9 @@ static int is_word(redisContext *to, const char *key)
 		return 0;
 	reply = redisCommand(to, "LRANGE %s 0 -1", key);
 	is = reply && reply->type == REDIS_REPLY_ARRAY &&
-	     reply->elements == 1 &&
+	     reply->elements >= 1 &&
 	     (strcmp(reply->element[0]->str, "unlocked") == 0 ||
+	      strncmp(reply->element[0]->str, "superseded\n", 11) == 0 ||
 	      strncmp(reply->element[0]->str, "taken\n", 6) == 0);
 	if (reply)
 		freeReplyObject(reply);
@@ -353,7 +354,7 @@ static int is_word(redisContext *to, const char *key)
 
 /*
  * The state of a lock outlives it by design, with the fence counter, and so
- * do the history, the latest ticket of --supersede and the mark of --once-per;
+ * do the history and the mark of --once-per;
  * for a while, that word; nothing else does.
  */
 static int locks(const char *node, FILE *out)

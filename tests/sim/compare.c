@@ -807,13 +807,14 @@ static const struct {
 	const char *name;
 	struct redis_edit edit;
 } plain_twins[] = {
-	{"a renewal by hand is not noticed", {"and try('get',K)==token", ""}},
-	{"a late renewal counts",
-	 {"if ends and ARGV[2]-number>=0 and", "if ends and"}},
+	{"a renewal by hand is not noticed",
+	 {"and try('getrange',K,0,127)==token", ""}},
+	{"a late release counts",
+	 {"if ours and ARGV[2]-number>=0 and", "if ours and"}},
 	{"a renewal does not raise the counter",
 	 {"and hold and ARGV[11]<=c and slot0", "and hold and slot0"}},
 	{"a renewal forgets its number",
-	 {"..' '..ARGV[2]..' ')return{'yes',c", "..' 0 ')return{'yes',c"}},
+	 {"(number-ARGV[2]>0 and number or ARGV[2])", "number"}},
 	{"a hold of several is one's own",
 	 {"slot0==token..' 1 '..c..' '..longest..' '..token",
 	  "slot0:sub(1,#token)==token"}},

@@ -334,6 +334,20 @@ static void do_get(struct redis *r, const struct args *a)
 		say_nil(r);
 }
 
+/* Of the strings the scripts read, from the start. */
+static void do_getrange(struct redis *r, const struct args *a)
+{
+	size_t last = (size_t)strtoull(a->at[3].at, NULL, 10);
+	struct key *k;
+
+	if (!typed(r, a->at[1], TYPE_STRING, &k))
+		return;
+	say_text(r, (struct bytes){k ? k->text : "", !k ? 0
+						     : k->len > last + 1
+							     ? last + 1
+							     : k->len});
+}
+
 static void do_mget(struct redis *r, const struct args *a)
 {
 	for (int i = 1; i < a->n; i++) {
@@ -790,6 +804,7 @@ static const struct command {
 } commands[] = {
 	{"get", do_get, 2, READS, ONE},
 	{"mget", do_mget, 2, READS, ALL},
+	{"getrange", do_getrange, 4, READS, ONE},
 	{"set", do_set, 3, STORES, ONE},
 	{"del", do_del, 2, WRITES, ALL},
 	{"exists", do_exists, 2, READS, ALL},

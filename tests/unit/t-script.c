@@ -301,7 +301,7 @@ static void test_scripts(void)
 		   "verb %d: it names its keys", v);
 		ok(strstr(w->at[1], "call('select',ARGV["),
 		   "verb %d: it selects the database", v);
-		ok(w->len[1] < 18500, "verb %d: it is no long text", v);
+		ok(w->len[1] < 20500, "verb %d: it is no long text", v);
 		keys_close(&k);
 	}
 }

@@ -43,7 +43,7 @@ static const char *key_typed(const struct lock_key *k, char buf[TYPED_MAX])
 	(void)snprintf(key, sizeof(key), "%.*s", (int)k->len, k->bytes);
 	(void)format_bytes(k->bytes, k->len, shown, sizeof(shown));
 	if (f) {
-		(void)fputs(key[0] == '-' ? "-k " : "", f);
+		(void)fputs(key[0] == '-' ? "--key=" : "", f);
 		put_quoted(f, key);
 		(void)fclose(f);
 	}

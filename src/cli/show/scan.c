@@ -372,7 +372,7 @@ void scan_ask(struct scan *c)
 
 		if (t && primaries_cover(s, i))
 			ask_role(c, i);
-		if (c->broke)
+		if (!t || c->broke)
 			return;
 		t->failed = false;
 	}

@@ -27,6 +27,25 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 		acquire_claimed(l, n, asked, a, at);
 }
 
+/* The longest T of the holders that this node knows. What it said before counts
+ * no more, so that a long lease that has ended makes nobody wait; but of
+ * several slots, a grant tells only its own. */
+static void lease_learn(struct lease *l, struct lease_node *n,
+			const struct ask *asked, const struct answer *a)
+{
+	bool whole = lease_slots(&l->conf) == 1 ||
+		     (asked->verb == VERB_ACQUIRE && a->said != SAID_GRANTED);
+
+	if (whole || a->longest_ms > n->longest_ms)
+		n->longest_ms = a->longest_ms;
+	l->longest_ms = l->conf.ttl_ms > l->conf.outer.ttl_ms
+				? l->conf.ttl_ms
+				: l->conf.outer.ttl_ms;
+	for_each_node(l, o)
+		if (o->longest_ms > l->longest_ms)
+			l->longest_ms = o->longest_ms;
+}
+
 void lease_answer(struct lease *l, const struct ask *asked,
 		  const struct answer *a, struct instant at)
 {
@@ -43,12 +62,12 @@ void lease_answer(struct lease *l, const struct ask *asked,
 					  ? (7 * n->link.srtt_ms + rtt) / 8
 					  : rtt;
 	n->link.answered = true;
-	if (a->longest_ms > l->longest_ms)
-		l->longest_ms = a->longest_ms;
 	n->link.good = asked->chan;
 	if ((asked->verb == VERB_ACQUIRE || asked->verb == VERB_CONFIRM) &&
-	    !node_is_late(n, asked))
+	    !node_is_late(n, asked)) {
 		n->settled = asked->seq;
+		lease_learn(l, n, asked, a);
+	}
 	switch (asked->verb) {
 	case VERB_ACQUIRE:
 		acquire_voted(l, n, asked, a, at);

@@ -223,6 +223,7 @@ struct lease_node {
 	uint64_t settled;    /* what was asked before this question no longer
 				counts: see node_is_late() */
 	uint64_t asked;      /* the last acquire or renewal; 0: none */
+	int64_t longest_ms;  /* the longest T of the holders, as it last said */
 
 	/* while acquiring */
 	enum vote vote;
@@ -244,7 +245,7 @@ struct lease {
 	enum nest nest;
 	int64_t longest_ms; /* see struct ask */
 	int64_t guard_ms;   /* conf.guard_ms, or the longest lease that any node
-			       reported */
+			       reports */
 	uint64_t seq, random;
 
 	/* acquiring */

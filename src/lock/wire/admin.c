@@ -31,7 +31,8 @@ int token_op_read(const struct reply *r, bool *was, struct fail *why)
 {
 	const struct reply *word = reply_item(r, 0);
 
-	*was = strcmp(word->bytes, "yes") == 0;
+	*was = strcmp(word->bytes, "yes") == 0 ||
+	       strcmp(word->bytes, "healed") == 0;
 	if (reply_is(r, "[s]") && (*was || strcmp(word->bytes, "no") == 0))
 		return 0;
 	return request_misread(word->bytes, word->len, why);

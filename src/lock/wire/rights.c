@@ -12,7 +12,7 @@ const struct right rights[] = {
 	{"select", RIGHT_READ, 1, NEED_ALWAYS, NULL},
 	{"eval", RIGHT_PLAIN, 2, NEED_ALWAYS, NULL},
 	{"evalsha", RIGHT_PLAIN, 2, NEED_ALWAYS, "each script is sent whole, and each handover takes longer"},
-	{"get", RIGHT_READ, 1, NEED_ALWAYS, NULL},
+	{"getrange", RIGHT_READ, 3, NEED_ALWAYS, NULL},
 	{"set", RIGHT_WRITE, 2, NEED_ALWAYS, NULL},
 	{"del", RIGHT_WRITE, 1, NEED_ALWAYS, NULL},
 	{"exists", RIGHT_READ, 1, NEED_ALWAYS, NULL},
