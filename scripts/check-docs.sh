@@ -5,6 +5,7 @@
 #   the options of `redlock --help` with OPTIONS, those of `redlock VERB --help`
 #   with VERBS, and all of them with the three completions,
 #   the verbs with VERBS, the completions and README.md,
+#   the version with the table of README.md,
 #   the JSON schemas with redlock-json(5),
 #   enum exit_status with EXIT STATUS, and from 64 on with README.md,
 #   schemes and options of URLs with SERVERS,
@@ -189,6 +190,11 @@ compare verbs verbs-man verb "$man, VERBS"
 grep -o 'redlock [a-z][a-z-]*' README.md | cut -d ' ' -f 2 |
 	grep -xF -f "$tmp/verbs" >"$tmp/verbs-readme" || true
 compare verbs verbs-readme verb README.md
+
+# The version that the README compares with other tools.
+sed -n 's/^AC_INIT(\[redlock\], \[\([0-9]*\.[0-9]*\).*/\1/p' configure.ac >"$tmp/version"
+sed -n 's/^| | redlock \([0-9.]*\) |.*/\1/p' README.md >"$tmp/version-readme"
+compare version version-readme "version in the table" README.md
 
 # but_not_in FILE: of lines like those in `help`, those whose option FILE lacks
 but_not_in() {

@@ -20,7 +20,7 @@ plant() {
 	told=()
 	mkdir "$T/tree"
 	cd "$T/tree"
-	cp -r "$top"/{README.md,completions,man,scripts,src} .
+	cp -r "$top"/{README.md,completions,configure.ac,man,scripts,src} .
 	m=man/redlock.1 b=completions/bash/redlock z=completions/zsh/_redlock
 	f=completions/fish/redlock.fish
 	# the run form
@@ -60,6 +60,8 @@ plant() {
 		': missing schema: redlock.list/1'
 	told+=("man/redlock-json.5: unknown schema: redlock.list/2")
 	plant $m 's/^\.It 124$/.It 123/' ', EXIT STATUS: missing exit status: 124'
+	plant README.md 's/^| | redlock [0-9.]*/| | redlock 0.1/' \
+		': unknown version in the table: 0.1'
 	plant README.md 's/^| 77, 78 |/| 77 |/' ': missing exit status: 78'
 	plant $m 's/^\.It Li sni=/.It Li snj=/' ', SERVERS: unknown option of a URL: snj'
 	plant $m 's/^\.It Ev REDLOCK_FENCE$/.It Ev REDLOCK_FENS/' \
