@@ -360,7 +360,8 @@ static int wait_for_news(const struct wire *w, const struct seen *s,
 	return ppoll(fds, 2, late ? &again : NULL, waiting);
 }
 
-static void watch(const struct order *o, const struct wire *w, pid_t command)
+static void watch_command(const struct order *o, const struct wire *w,
+			  pid_t command)
 {
 	struct pollfd fds[] = {{.fd = w->life, .events = POLLIN},
 			       {.fd = w->alarm, .events = POLLIN}};
@@ -461,5 +462,5 @@ void guard_main(const struct order *o, const struct wire *w)
 		     error);
 		return;
 	}
-	watch(o, w, command);
+	watch_command(o, w, command);
 }

@@ -78,7 +78,7 @@ char *describe_members(const struct client *d, int place);
 #define PACE_DRAW_MS 1000
 
 /* What a line is about. */
-enum told { TOLD_NOTHING, TOLD_HOLDER, TOLD_SILENCE };
+enum pace_says { TOLD_NOTHING, TOLD_HOLDER, TOLD_SILENCE };
 
 struct pace {
 	struct instant began;
@@ -86,7 +86,7 @@ struct pace {
 	struct instant silent; /* since when the server is silent; or NEVER */
 	struct instant drawn;  /* when the live line was last drawn */
 	/* the latest line, and what it said */
-	enum told told;
+	enum pace_says told;
 	struct instant said;
 	int said_place;
 	char said_token[140];
@@ -97,15 +97,16 @@ void pace_begin(struct pace *p, struct instant at);
 /* Which line is due now if there is no terminal. `token`: the holder's or,
  * while the server is silent, the reason; `place`: ours in line, -1 without
  * one; `known`: there is a holder to report. */
-enum told pace_due(const struct pace *p, bool known, const char *token,
-		   int place);
+enum pace_says pace_due(const struct pace *p, bool known, const char *token,
+			int place);
 /* That line was printed. */
-void pace_told(struct pace *p, enum told what, const char *token, int place);
+void pace_told(struct pace *p, enum pace_says what, const char *token,
+	       int place);
 /* How such a line begins: "waiting up to 30m", "trying for up to 5s", "the
  * server answers again; still waiting after 1m". limit_ms: of the wait, or of
  * trying to reach the server. Returns buf. */
-const char *pace_opening(const struct pace *p, enum told what, int64_t limit_ms,
-			 char *buf, size_t size);
+const char *pace_opening(const struct pace *p, enum pace_says what,
+			 int64_t limit_ms, char *buf, size_t size);
 
 /* Whether to draw the live line now. pace_redraw(): it is due at once. */
 bool pace_draws(const struct pace *p);

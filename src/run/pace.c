@@ -37,11 +37,11 @@ static struct instant next_line(const struct pace *p, const char *token,
 	return after(p->said, same ? PACE_ALIVE_MS : PACE_CHANGE_MS);
 }
 
-enum told pace_due(const struct pace *p, bool known, const char *token,
-		   int place)
+enum pace_says pace_due(const struct pace *p, bool known, const char *token,
+			int place)
 {
 	bool silent = p->silent.ms != NEVER.ms;
-	enum told what = silent ? TOLD_SILENCE : TOLD_HOLDER;
+	enum pace_says what = silent ? TOLD_SILENCE : TOLD_HOLDER;
 	struct instant at = now(),
 		       first = silent ? after(p->silent, PACE_SILENCE_MS)
 				      : after(p->began, PACE_MS);
@@ -52,7 +52,8 @@ enum told pace_due(const struct pace *p, bool known, const char *token,
 	return what;
 }
 
-void pace_told(struct pace *p, enum told what, const char *token, int place)
+void pace_told(struct pace *p, enum pace_says what, const char *token,
+	       int place)
 {
 	p->told = what;
 	p->said = now();
@@ -82,8 +83,8 @@ static const char *begun(bool tries, int64_t took_ms, int64_t limit_ms,
 	return buf;
 }
 
-const char *pace_opening(const struct pace *p, enum told what, int64_t limit_ms,
-			 char *buf, size_t size)
+const char *pace_opening(const struct pace *p, enum pace_says what,
+			 int64_t limit_ms, char *buf, size_t size)
 {
 	bool again = what == TOLD_HOLDER && p->told == TOLD_SILENCE;
 	bool tries = what == TOLD_SILENCE && !p->reached;

@@ -55,7 +55,7 @@ static int64_t limit_of(const struct waiting *w)
 	return lease_limit_ms(lease_of(w));
 }
 
-static const char *opening(const struct waiting *w, enum told what,
+static const char *opening(const struct waiting *w, enum pace_says what,
 			   char buf[120])
 {
 	return pace_opening(&w->pace, what, limit_of(w), buf, 120);
@@ -72,7 +72,7 @@ static const char *topic(const struct waiting *w)
 		      : client_of(w)->sight.token;
 }
 
-static void note_told(struct waiting *w, enum told what, const char *about)
+static void note_told(struct waiting *w, enum pace_says what, const char *about)
 {
 	pace_told(&w->pace, what, about, lease_place(lease_of(w)));
 }

@@ -131,7 +131,7 @@ static void print_state(const struct block *b, enum tone its, const char *state)
 
 /* Prints a line "name value", or nothing without a value. */
 __attribute__((format(printf, 3, 4))) static void
-line(const struct block *b, const char *name, const char *fmt, ...)
+block_line(const struct block *b, const char *name, const char *fmt, ...)
 {
 	char value[400];
 	va_list ap;
@@ -171,31 +171,32 @@ static void print_lease(const struct block *b, const struct view_holder *h)
 		(void)snprintf(of, sizeof(of), " of %s",
 			       format_duration(h->ttl_ms, ttl, sizeof(ttl)));
 	if (h->left_ms < 0)
-		line(b, "lease", "without expiry");
+		block_line(b, "lease", "without expiry");
 	else
-		line(b, "lease", "%s left%s",
-		     format_duration(h->left_ms, left, sizeof(left)), of);
+		block_line(b, "lease", "%s left%s",
+			   format_duration(h->left_ms, left, sizeof(left)), of);
 }
 
 static void print_holder(const struct block *b, const struct view_holder *h)
 {
 	char date[48], age[32];
 
-	line(b, "command", "%s", h->about[ABOUT_COMMAND]);
-	line(b, "reason", "%s", h->about[ABOUT_REASON]);
-	line(b, "ci job", "%s", h->about[ABOUT_CI]);
+	block_line(b, "command", "%s", h->about[ABOUT_COMMAND]);
+	block_line(b, "reason", "%s", h->about[ABOUT_REASON]);
+	block_line(b, "ci job", "%s", h->about[ABOUT_CI]);
 	if (h->slot_name[0] != '\0')
-		line(b, "slot", "%d (%s)", h->slot, h->slot_name);
+		block_line(b, "slot", "%d (%s)", h->slot, h->slot_name);
 	else if (view_has_slots(b->v))
-		line(b, "slot", "%d", h->slot);
+		block_line(b, "slot", "%d", h->slot);
 	if (h->since_ms > 0)
-		line(b, "since", "%s (%s ago)",
-		     wall_zoned(h->since_ms / 1000, date, sizeof(date)),
-		     format_duration(age_of(b, h->since_ms), age, sizeof(age)));
+		block_line(b, "since", "%s (%s ago)",
+			   wall_zoned(h->since_ms / 1000, date, sizeof(date)),
+			   format_duration(age_of(b, h->since_ms), age,
+					   sizeof(age)));
 	print_lease(b, h);
-	line(b, "token", "%s", h->token);
+	block_line(b, "token", "%s", h->token);
 	if (view_own_fence(b->v, h) > 0)
-		line(b, "fence", "%" PRId64, h->fence);
+		block_line(b, "fence", "%" PRId64, h->fence);
 }
 
 static void print_first(const struct block *b, const char *shown)
@@ -264,22 +265,23 @@ static void print_marks(const struct block *b)
 	char date[48], left[32], who[2 * ABOUT_MAX + 1] = "an anonymous holder";
 
 	if (b->v->answers && once->number > 0)
-		line(b, "once",
-		     "ran on %s at %s%s; not again for %s; a run without "
-		     "--once-per runs",
-		     host[0] ? host : "an anonymous host",
-		     wall_zoned(once->since_ms / 1000, date, sizeof(date)),
-		     record_failure(&once->end, failure),
-		     format_duration(once->number, left, sizeof(left)));
+		block_line(
+			b, "once",
+			"ran on %s at %s%s; not again for %s; a run without "
+			"--once-per runs",
+			host[0] ? host : "an anonymous host",
+			wall_zoned(once->since_ms / 1000, date, sizeof(date)),
+			record_failure(&once->end, failure),
+			format_duration(once->number, left, sizeof(left)));
 	if (!b->v->answers || newest->number < 0)
 		return;
 	if (newest->about[ABOUT_HOST][0])
 		(void)snprintf(who, sizeof(who), "%s@%s",
 			       newest->about[ABOUT_USER],
 			       newest->about[ABOUT_HOST]);
-	line(b, "revision", "%" PRId64 " at %s by %s%s%s", newest->number,
-	     wall_zoned(newest->since_ms / 1000, date, sizeof(date)), who,
-	     command[0] ? ", " : "", command);
+	block_line(b, "revision", "%" PRId64 " at %s by %s%s%s", newest->number,
+		   wall_zoned(newest->since_ms / 1000, date, sizeof(date)), who,
+		   command[0] ? ", " : "", command);
 }
 
 static void print_lock(const struct block *b)
@@ -288,18 +290,19 @@ static void print_lock(const struct block *b)
 
 	if (b->v->counter > 0 &&
 	    (b->state == VIEW_FREE || view_fence(b->v) < 0))
-		line(b, "counter", "%" PRId64 "; the next fence will be larger",
-		     b->v->counter);
+		block_line(b, "counter",
+			   "%" PRId64 "; the next fence will be larger",
+			   b->v->counter);
 	else if (b->v->counter > 0 && !view_has_slots(b->v))
-		line(b, "fence", "%" PRId64, b->v->counter);
+		block_line(b, "fence", "%" PRId64, b->v->counter);
 	if (b->v->shut_ms > 0)
-		line(b, "closed",
-		     "data were lost: nobody new gets it for %s; "
-		     "force-release ends that",
-		     format_duration(b->v->shut_ms, left, sizeof(left)));
+		block_line(b, "closed",
+			   "data were lost: nobody new gets it for %s; "
+			   "force-release ends that",
+			   format_duration(b->v->shut_ms, left, sizeof(left)));
 	print_marks(b);
 	if (query_is_host_only(b->query))
-		line(b, "scope", "host");
+		block_line(b, "scope", "host");
 }
 
 /* What one of several servers says. */
@@ -347,7 +350,7 @@ static void print_queue(const struct block *b)
 
 	if (b->v->waiters == 0)
 		return;
-	line(b, "waiting", "%" PRId64, b->v->in_line);
+	block_line(b, "waiting", "%" PRId64, b->v->in_line);
 	table_begin(&t, 6);
 	t.resort[0] = 3; /* the user */
 	t.resort[1] = 2; /* the pid */

@@ -89,7 +89,7 @@ static const char *topic(const struct wait *w)
 	return w->pace.silent.ms != NEVER.ms ? w->why.text : w->sight.token;
 }
 
-static void tell_line(struct wait *w, enum told what)
+static void tell_line(struct wait *w, enum pace_says what)
 {
 	char how[120], who[860], next[COMMAND_MAX];
 
@@ -106,7 +106,7 @@ static void tell_line(struct wait *w, enum told what)
 
 static void tell(struct wait *w)
 {
-	enum told what;
+	enum pace_says what;
 
 	if (!w->answered && w->pace.silent.ms == NEVER.ms)
 		return;
