@@ -374,3 +374,53 @@ cost() { # WAITERS
 	finish
 	[ "$status" = 0 ]
 }
+
+crowd() { # N SLOTS FLAGS: so many waiters, as they would have written it
+	local us i
+
+	us=$(date +%s%6N)
+	for ((i = 0; i < $1; i++)); do
+		printf 'zadd %s %d "00000000-0000-4000-8000-%012d 20000 %s %s\\nhost h\\npid 1\\n"\n' \
+			"$queue" $((us + i)) "$i" "$2" "$3"
+	done | redis-cli -s "$T/a.sock" --pipe >/dev/null
+}
+one_lives() { # OPTION...: starts the waiter that the others do not know of
+	"$REDLOCK" -q -u "$url" -t 20s -w 30s "$@" -k job -- true 2>"$T/err.1" 3>&- &
+	waiter=$!
+	helpers="$helpers $!"
+}
+
+@test "one of 5000 readers, 5000 writers or 1000 waiters for slots gets the lock in time" {
+	local of
+
+	for of in readers writers slots; do
+		rm -f "$T/go"
+		start -k job -t 20s -- "$TEST_BIN/linger" until "$T/go"
+		wait_until held job
+		case $of in
+		readers)
+			crowd 5000 1 r
+			one_lives -s
+			wait_until in_line 5001
+			;;
+		writers)
+			one_lives
+			wait_until in_line 1
+			crowd 5000 1 -
+			;;
+		slots) # slot 0 is held, and the rest is free
+			crowd 998 1000 -
+			one_lives -N 1000
+			wait "$waiter"
+			;;
+		esac
+		: >"$T/go"
+		finish
+		[ "$status" = 0 ]
+		[ ! -s "$T/err" ]
+		[ $of = slots ] || wait "$waiter"
+		cat "$T/err.1"
+		[ ! -s "$T/err.1" ]
+		cli a flushall >/dev/null
+	done
+}

@@ -150,8 +150,15 @@ double step_clock(int node)
 {
 	int64_t us = chance(w.T * 3000);
 
-	if (one_in(2)) {
+	if (one_in(2))
 		us = -us;
+	set_clock(node, us);
+	return (double)us / 1000.0;
+}
+
+void set_clock(int node, int64_t us)
+{
+	if (us < 0) {
 		w.backward_step = true;
 	} else {
 		w.forward_step = true;
@@ -159,7 +166,6 @@ double step_clock(int node)
 		w.stepped |= 1U << node;
 	}
 	w.server[node].step_us += us;
-	return (double)us / 1000.0;
 }
 
 bool hangs_on_stepped(const struct client *c)

@@ -218,6 +218,7 @@ struct instant clock_at(const struct client *c, int64_t us);
 int64_t wall_us(int node);
 /* Steps it, to either side. Returns by how many ms. */
 double step_clock(int node);
+void set_clock(int node, int64_t us); /* steps it by so much */
 
 /* ---- the network ---- */
 
