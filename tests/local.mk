@@ -238,6 +238,12 @@ prove: $(check_PROGRAMS)
 	$(break) lua
 	$(break) core
 
+# What docs/compatibility.md promises, line by line.
+compatibility: all
+	cd $(srcdir) && scripts/compatibility.sh $(abs_builddir)/redlock \
+		> tests/compatibility.new && \
+		mv tests/compatibility.new tests/compatibility
+
 # ---- all of this, on one commit ----
 
 # LEGS="lint sim-one" for some; the script says which there are, and their numbers.
@@ -273,7 +279,7 @@ completions: redlock
 
 .PHONY: check-asan check-asan-short check-faults check-hiredis1 check-hostile \
 	check-interop check-sim check-strict check-systems check-tsan check-unit \
-	check-upgrade check-valgrind check-versions completions format fuzz lint model \
+	check-upgrade check-valgrind check-versions compatibility completions format fuzz lint model \
 	mutants mutants-by-turns mutants-core mutants-lua prove \
 	prove-release \
 	tests/none-retried

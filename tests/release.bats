@@ -85,3 +85,72 @@ prove() { run "-$1" scripts/prove-release.sh lint interop model hiredis1; }
 	run -0 scripts/prove-release.sh lint
 	[ "$(<"$T/ran")" = $'lint\nagain' ]
 }
+
+# ---- docs/compatibility.md ----
+
+@test "what compatibility.md promises is as listed: options, statuses, JSON, layout" {
+	cd "$top"
+	scripts/compatibility.sh "$REDLOCK" >"$T/now"
+	diff -U 0 tests/compatibility "$T/now" >"$T/diff" || {
+		echo 'a line with "-" breaks a promise, one with "+" is a new one:' \
+			'see docs/compatibility.md, and make compatibility'
+		cat "$T/diff"
+		return 1
+	} >&2
+	# the list has something of each kind
+	for line in 'option run -k --key KEY' 'option inspect --json' 'verb lock' \
+		'setting ttl REDLOCK_TTL' 'url redis://' 'url tls-verify=' \
+		'status 75 BUSY' 'schema redlock.result/1 outcome string' \
+		'variable given REDLOCK_FENCE' 'variable read REDIS_URL' 'layout v 2' \
+		'layout field hold:TOKEN "ENDS NUMBER FLAG"' \
+		'layout key KEY:redlock:{KEY}:queue, a sorted set'; do
+		grep -qxF -- "$line" "$T/now"
+	done
+}
+
+@test "what a promise was about is missed: option, default, status, JSON, layout" {
+	cp -r "$top"/{scripts,src,man,docs,tests} "$T" 2>/dev/null || :
+	cd "$T"
+	sed "s/(75)/(76)/; s/ --max-hold / --max-held /" <<<"$("$REDLOCK" --help)" >help
+	printf '#!/bin/sh\n[ "$1" = --help ] && exec cat "%s/help"\nexec "%s" "$@"\n' \
+		"$T" "$REDLOCK" >changed
+	chmod +x changed
+	sed -i 's/STATUS_BUSY = 75/STATUS_BUSY = 74/' src/cli/command.h
+	sed -i 's/^\.It Li held_ms Em number$/.It Li held Em number/' man/redlock-json.5
+	sed -i '/^\.Ss Given to/,/^\.Ss Read/s/Ev REDLOCK_FENCES$/Ev REDLOCK_FENSES/' man/redlock.1
+	sed -i 's/^\(local LAYOUT.* = \)2,/\13,/; s/"FROM TO"/"TO FROM"/' src/lua/start.lua
+	scripts/compatibility.sh ./changed >now
+	comm -23 tests/compatibility now >gone
+	for line in 'option run --max-hold DUR' 'status 75 BUSY' \
+		'option run -E --conflict-exit-code N (75)' \
+		'schema redlock.result/1 held_ms number' 'variable given REDLOCK_FENCES' \
+		'layout v 2' 'layout field readers "FROM TO"'; do
+		grep -qxF -- "$line" gone
+	done
+}
+
+# What a later version may add: fields, flags, lines.
+@test "what a version does not know in state and line, it ignores and leaves alone" {
+	local later='11111111-1111-4111-8111-111111111111 30000 1 z' state holder waiter
+
+	state=$(state_of job)
+	redlock -k job -- true
+	cli a hset "$state" colour blue >/dev/null
+	hold open
+	helper "$REDLOCK" -u "$url" -k job -- \
+		witness "$T" --started "$T/second" --until "$T/go"
+	waiter=$!
+	wait_until in_line 1
+	# a waiter behind it
+	cli a zadd 'job:redlock:{job}:queue' 9000000000000000 \
+		"$later"$'\nhost later\ncolour blue\n' >/dev/null
+	run -0 "$REDLOCK" inspect -u "$url" job --json
+	as_in_manual "$output" 'assert d["waiters"][1]["host"] == "later"'
+	end_hold
+	wait_until exists "$T/second"
+	[ "$(cli a hget "$state" colour)" = blue ]
+	[ "$(cli a zrange 'job:redlock:{job}:queue' 0 -1 | head -n 1)" = "$later" ]
+	: >"$T/go"
+	ended_as "$waiter" 0
+	cli a flushall >/dev/null # it is that waiter's turn
+}
