@@ -208,8 +208,8 @@ void client_inherit(struct client *cl, bool ran)
 
 bool client_go_on(struct client *cl)
 {
-	if (!lease_go_on(&cl->lease, now()))
-		return false;
+	bool on = lease_go_on(&cl->lease, now());
+
 	start_anew(cl);
-	return true;
+	return on;
 }

@@ -125,9 +125,9 @@ void client_serve(struct client *cl, const struct pollfd fds[CLIENT_FDS_MAX]);
  * have run. */
 void client_inherit(struct client *cl, bool ran);
 
-/* The lease is over, but its release was not confirmed: goes on with it, as
- * lease_go_on() does. For a process that is to close all descriptors that the
- * client had: it makes connections of its own. */
+/* The time for the release is over, but it was not confirmed: goes on with it,
+ * as lease_go_on() does. For a process that is to close all descriptors that
+ * the client had: it makes connections of its own. */
 bool client_go_on(struct client *cl);
 
 /* Lists the descriptors that a forked process must close; returns their number.

@@ -7,6 +7,8 @@
 
 #include "lock/core/timing.h"
 
+#define INHERIT_MS 1000 /* with the parent's descriptors: somebody may wait */
+
 static struct lease *lease_of(const struct locks *l, int i)
 {
 	return &l->client[i].lease;
@@ -351,10 +353,14 @@ void locks_release(struct locks *l, unsigned int how,
 
 void locks_inherit(struct locks *l, bool ran)
 {
+	struct instant by;
+
 	l->ends = true;
 	for (int i = 0; i < l->n; i++)
 		client_inherit(&l->client[i], ran);
-	locks_finish(l);
+	by = after(now(), INHERIT_MS);
+	while (!locks_over(l) && before(now(), by))
+		locks_poll(l, NULL, 0, by);
 }
 
 void locks_finish(struct locks *l)

@@ -85,13 +85,13 @@ bool locks_freed(const struct locks *l);
 bool locks_passed_on(const struct locks *l);
 
 /* The release was not confirmed: see client_go_on(). false: nothing is left to
- * be released. Else *left_ms is how long that may take; then fork, and call
- * locks_finish() there. */
+ * be released. Else *left_ms is how long that may take; then let go of
+ * all descriptors, in a fork perhaps, and call locks_finish() there. */
 bool locks_go_on(struct locks *l, int64_t *left_ms);
 void locks_finish(struct locks *l);
 
-/* For a forked process whose parent has died: see client_inherit(). Takes as
- * long as the lease may last, if no server answers. */
+/* For a forked process whose parent has died: see client_inherit(). Takes 1 s
+ * at most, as any release; then see locks_go_on(). */
 void locks_inherit(struct locks *l, bool ran);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/ident.h"
@@ -90,8 +91,9 @@ bool process_is_ancestor(const char *id)
 void process_let_go(void)
 {
 	const struct sigaction usual = {.sa_handler = SIG_DFL};
+	const struct timespec at_once = {0, 0};
 	char tool[16];
-	sigset_t none;
+	sigset_t none, all;
 	int null;
 
 	(void)prctl(PR_SET_NAME, KEEPER, 0, 0, 0);
@@ -105,7 +107,12 @@ void process_let_go(void)
 		(void)dup2(null, fd);
 	if (null > 2)
 		close(null);
-	/* a service that stops must not have to wait for us */
+	/* a service that stops must not have to wait for us; but what came
+	 * while the command ran was not meant for this */
+	sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	while (sigtimedwait(&all, NULL, &at_once) > 0)
+		;
 	(void)sigaction(SIGTERM, &usual, NULL);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);

@@ -19,7 +19,7 @@ void process_id(char id[PROCESS_ID_SIZE]);
 pid_t process_leave(void);
 /* What becomes of that process, or of one whose parent has died: it lets go of
  * all that is not its own (descriptors, directory, session, name), so that
- * nobody waits for it, and ends by a signal. */
+ * nobody waits for it, and ends by a signal that comes from now on. */
 void process_let_go(void);
 
 /* Whether the process with this id is alive, and our parent or its parent and

@@ -1295,7 +1295,6 @@ static void test_inherit(void)
 	}
 }
 
-/* Nobody answers: the command is dead already, so there is time. */
 /* The release was not answered for as long as the holder waits. */
 static void test_go_on(void)
 {
@@ -1322,6 +1321,8 @@ static void test_go_on(void)
 	}
 }
 
+/* Nobody answers: the command is dead already, so there is time; and other
+ * connections do not change by when. */
 static void test_inherit_late(void)
 {
 	static const int64_t ttls[][2] = {{300, 1000}, {T, T}, {60000, 60000}};
@@ -1332,6 +1333,8 @@ static void test_inherit_late(void)
 		hold(1, ttls[i][0], 1);
 		lease_inherit(&l, &l.conf, true, ms(50));
 		(void)asks(50);
+		ok(lease_go_on(&l, ms(950)), "inherited: goes on");
+		is_int(asks(950), 1, "and asks at once");
 		(void)asks(end - 1);
 		is_int(l.state, LEASE_RELEASING, "inherited: still tried");
 		(void)asks(end);

@@ -431,14 +431,20 @@ static void inherit(void *arg, bool ran)
 {
 	struct job *j = arg;
 	const struct keeper *kept = j->kept;
+	int64_t left_ms;
 
 	tell_of_death(j);
 	if (kept && ran)
 		keeper_tell(kept);
-	if (!kept || !ran || keeper_gone(kept, after(now(), j->o->ttl_ms))) {
-		process_let_go();
-		locks_inherit(&j->locks, ran);
-	}
+	if (kept && ran && !keeper_gone(kept, after(now(), j->o->ttl_ms)))
+		return;
+	/* still as the guard, which no signal ends, nor an outer redlock that
+	 * kills: a server that answers has the lock back at once */
+	locks_inherit(&j->locks, ran);
+	if (!locks_go_on(&j->locks, &left_ms))
+		return;
+	process_let_go();
+	locks_finish(&j->locks);
 }
 
 /* All keys, for messages. */

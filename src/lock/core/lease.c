@@ -276,6 +276,10 @@ bool lease_go_on(struct lease *l, struct instant at)
 {
 	struct instant by = at;
 
+	if (l->state == LEASE_RELEASING) {
+		by = l->release_by;
+		lease_enter(l, LEASE_OVER);
+	}
 	if (l->state != LEASE_OVER || l->freed)
 		return false;
 	for_each_node(l, n) {

@@ -361,9 +361,10 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
  * server takes a word out of our list that nobody reads. */
 bool lease_hangs_up(struct lease *l, int node, int chan);
 
-/* Over, but the release was not confirmed: goes on with it, over connections
- * yet to be made, until the lease must have expired; for 1 s if it was never
- * held. Returns false if there is nothing left to release. */
+/* The release was not confirmed: goes on with it, over connections yet to be
+ * made. If it was given up, until the lease must have expired; for 1 s if it
+ * was never held. Returns false if there is nothing left to release: then it
+ * is over. */
 bool lease_go_on(struct lease *l, struct instant at);
 
 /* While releasing: it is over by then at the latest. */
