@@ -209,15 +209,19 @@ build-interop/installed: tests/interop/package.json \
 check-interop: build-interop/installed
 	INTEROP_NODE_MODULES='$(abs_builddir)/build-interop/node_modules' \
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS=tests/interop.bats
-# The last commit that kept a lock in several keys, on the same key; it needs the
-# history of a clone.
+# Two older ones on the same key: the last commit that kept a lock in several keys, and
+# one with this layout (from 1.0 on, 1.0). It needs the history of a clone.
 UPGRADE_FROM = 4daa7f0aca42f40b87116a101a0d2a9b0c710a91
-build-old/redlock:
-	rm -rf build-old && $(MKDIR_P) build-old
-	cd $(srcdir) && git archive $(UPGRADE_FROM) | tar -xf - -C '$(abs_builddir)/build-old'
-	cd build-old && autoreconf -i && ./configure && $(MAKE) $(AM_MAKEFLAGS) redlock
-check-upgrade: build-old/redlock
+UPGRADE_WITHIN = fa19f3b1b8a7b22a94cbf2495214f8895de6642b
+build-old/redlock: COMMIT = $(UPGRADE_FROM)
+build-within/redlock: COMMIT = $(UPGRADE_WITHIN)
+build-old/redlock build-within/redlock:
+	rm -rf $(@D) && $(MKDIR_P) $(@D)
+	cd $(srcdir) && git archive $(COMMIT) | tar -xf - -C '$(abs_builddir)/$(@D)'
+	cd $(@D) && autoreconf -i && ./configure && $(MAKE) $(AM_MAKEFLAGS) redlock
+check-upgrade: build-old/redlock build-within/redlock
 	OLD_REDLOCK='$(abs_builddir)/build-old/redlock' \
+	WITHIN_REDLOCK='$(abs_builddir)/build-within/redlock' \
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS=tests/upgrade.bats
 
 # ---- the protocol ----

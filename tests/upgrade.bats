@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # Two versions on one key. `make check-upgrade` builds the last commit that kept
-# a lock in several keys, and says where it is (OLD_REDLOCK); without that, the
-# tests that need it are skipped.
+# a lock in several keys, and an older one with the layout of today, and says where
+# they are (OLD_REDLOCK, WITHIN_REDLOCK); without that, the tests that need them are
+# skipped.
 
 load lib/common
 
@@ -52,4 +53,60 @@ fence_of() { # COMMAND...
 	done
 	"$REDLOCK" history -u "$url" job >"$T/history"
 	"$REDLOCK" doctor -u "$url" job >"$T/doctor" || cat "$T/doctor"
+}
+
+# ---- of one layout: see docs/compatibility.md ----
+
+need_within() { [ -x "${WITHIN_REDLOCK-}" ] || skip "no WITHIN_REDLOCK: see make check-upgrade"; }
+# Four clients of each version, five runs each, with these options.
+mixed() { # OPTION...
+	local clients='' client i
+
+	for client in "$REDLOCK" "$WITHIN_REDLOCK" "$REDLOCK" "$WITHIN_REDLOCK" \
+		"$REDLOCK" "$WITHIN_REDLOCK" "$REDLOCK" "$WITHIN_REDLOCK"; do
+		take_turns() {
+			for i in 1 2 3 4 5; do
+				"$client" -u "$url" -k job -t 2s -w 20s "$@" 2>>"$T/said" || return
+			done
+		}
+		helper take_turns "$@"
+		clients="$clients $!"
+	done
+	for client in $clients; do ended_as "$client" 0; done
+}
+@test "two versions of one layout take turns on one lock: one at a time, fences grow" {
+	need_within
+	mixed -- witness "$T" --hold 5
+	[ "$(holds)" = 40 ]
+	mixed -s -- true
+	mixed -N 3 -- true
+	mixed --priority high -- sh -c '"$0" -q -u "$1" -k job -- true' "$REDLOCK" "$url"
+	"$WITHIN_REDLOCK" doctor -u "$url" job
+	redlock -k job -- true
+	"$REDLOCK" doctor -u "$url" job
+}
+
+@test "a version reads, stops and hands on what another of its layout holds" {
+	local one two token
+
+	need_within
+	for one in "$REDLOCK" "$WITHIN_REDLOCK"; do
+		two=$WITHIN_REDLOCK
+		[ "$one" = "$REDLOCK" ] || two=$REDLOCK
+		token=$("$one" lock -u "$url" -t 30s --reason 'a reason' job)
+		run -0 "$two" inspect -u "$url" job --json
+		[[ $output == *"\"token\":\"$token\""*'"reason":"a reason"'* ]]
+		helper "$one" -q -u "$url" -k job -- witness "$T"
+		wait_until in_line 1
+		run -0 "$two" list -u "$url"
+		[[ $output == *job* ]]
+		"$two" extend -u "$url" -t 20s --token "$token" job
+		"$two" unlock -u "$url" --token "$token" job
+		ended_as "$!" 0
+		hold 60000
+		"$WITHIN_REDLOCK" force-release -u "$url" job --confirm job --grace 1s
+		ends_with 125
+		run -0 "$two" history -u "$url" job
+		[[ $output == *forced* ]]
+	done
 }

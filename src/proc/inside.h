@@ -23,7 +23,7 @@ struct wire {
 	int alarm; /* goes off at the deadline */
 	pid_t tool;
 	struct guard_shared *shared;
-	struct waker *waker; /* goes off from the deadline on */
+	struct waker *waker;   /* goes off from the deadline on */
 	char *const *by_shell; /* argv to execute a script without #! */
 };
 

@@ -39,12 +39,12 @@ struct ask {
 	bool joins;          /* acquire: join the outer hold; confirm: we joined
 				it; release: we may have */
 	int slot;            /* confirm: the slot we hold */
-	int64_t longest_ms;  /* the longest T that we know of: ours, or that of a
-				holder */
-	int64_t guard_ms;    /* acquire, and a confirm that repairs: a server
-				that has been up for less does not vote; 0: it
-				does */
-	int64_t listen_ms;   /* listen, replicate: time limit */
+	int64_t longest_ms; /* the longest T that we know of: ours, or that of a
+			       holder */
+	int64_t guard_ms;   /* acquire, and a confirm that repairs: a server
+			       that has been up for less does not vote; 0: it
+			       does */
+	int64_t listen_ms;  /* listen, replicate: time limit */
 	struct {
 		bool looks;     /* take nothing: another client repairs this
 				   node */
