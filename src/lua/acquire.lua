@@ -32,7 +32,8 @@
 --   inside COUNTER    the run around us reads, and we want to write
 --   no COUNTER        the run around us does not hold it
 --   vanished COUNTER  the same, but data were lost: it may register again
-local ticket, only, newcomer = ARG.ticket + 0, ARG.only + 0, ARG.newcomer == '1'
+local ticket, newcomer = ARG.ticket + 0, ARG.newcomer == '1'
+local only = ARG.only ~= '-1' and ARG.only + 0
 local ttl, supersedes, high = own.ttl, own.supersedes, own.high
 local came = L.us - (high and LEAD or 0)
 local why, looks = '', ARG.look == '1'
@@ -42,22 +43,19 @@ local function granted(e)
 	if e == L.mine or ARG.outer ~= '' then
 		stop, by = stop_of(L, s)
 	end
-	if ticket > 0 or e == L.mine then
-		line('zrem', L.token .. ' ' .. L.stands, L.token)
-	end
+	line('zrem', L.token .. ' ' .. L.stands, L.token)
 	save(L)
 	local more = e.n > 0 or stop >= 0 or L.server
-	return {'granted', L.c, e.fence, L.now, longest_lease(L, s), more and e.n or nil, stop, by,
+	return {'granted', L.c, e.fence, L.now, longest_lease(L, s), more and e.n, stop, by,
 	    L.server or ''} -- a nil ends it
 end
 local function write()
-	if next(L.puts) or #L.drops > 0 or next(L.bells) then
+	if next(L.puts) or next(L.bells) then
 		line('zrem', '') -- a first write
 		save(L)
 	end
 end
 if ARG.guard ~= '-1' then
-	rolled_back(L)
 	local rest = young_for(L, ARG.guard + 0)
 	if rest > 0 and L.now + rest > L.shut then
 		L.shut = L.now + rest
@@ -98,15 +96,14 @@ if L.mine and L.mine.flag ~= 'r' and L.mine.ends > L.now and stands_still(L, L.m
 		keep(L, slot(L, e.n), L.token, e, ttl)
 		return granted(e)
 	end
-	ticket = -1
+	ticket, newcomer = -1, false
 elseif L.mine and L.mine.flag == 'r' and L.mine.ends > L.now then
-	looks, ticket = true, -1 -- a late copy: it was released, and --min-hold keeps it
+	looks, ticket, newcomer = true, -1, false -- a late copy: it was released, and --min-hold keeps it
 elseif L.mine then
 	local s = slot(L, L.mine.n) -- it is over
 	drop(L, L.token)
 	leave(L, s, L.token)
 	put_slot(L, s)
-	L.mine = nil
 end
 if ARG.outer ~= '' then
 	local outer = counts(L, read_entry(unpack(call('hmget', S, 'hold:' .. ARG.outer,
@@ -125,7 +122,7 @@ if ARG.outer ~= '' then
 	local forgot = fence > 0 and (began == 0 or began > fence)
 	return {(forgot or L.now < L.shut) and 'vanished' or 'no', L.c or 0}
 end
-if ticket > 0 and newcomer then -- its clock may be wrong
+if newcomer then -- its clock may be wrong
 	ticket = min(max(ticket, came - 1000000), came + 1000000)
 end
 -- Calls f(member, who, standing) for each --supersede waiter from one ticket to another.
@@ -158,13 +155,13 @@ end
 local free = not looks and slot_for(L, own, only)
 if free then
 	local left, _, ours = serve(L, only)
-	local s = not left and not ours and slot_for(L, own, only)
+	local s = not left and slot_for(L, own, only)
 	ours = ours or s and enter(L, s, L.token, own, ttl, '')
 	if ours then
 		return granted(ours)
 	end
 end
-if ticket == 0 or ticket > 0 and newcomer then
+if ticket == 0 or newcomer then
 	if ARG.most ~= '-1' then
 		local n = 0
 		for _, other in ipairs(line('zrangebyscore', '(0', '+inf')) do
@@ -197,10 +194,10 @@ if supersedes and (ARG.ticket == '0' or newcomer) then
 end
 local place = place_of(ticket)
 -- the slot that is free first
-local s, longest = slot(L, max(only, 0)), 0
+local s, longest = slot(L, only or 0), 0
 for n = 0, own.slots - 1 do
 	local o = slot(L, n)
-	s = only < 0 and o.ends < s.ends and o or s
+	s = not only and o.ends < s.ends and o or s
 	longest = max(longest, longest_lease(L, o))
 end
 -- A client that was handed the lock and has not started goes first, and is asked

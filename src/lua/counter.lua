@@ -10,22 +10,21 @@ local function server(L)
 		local words = try('info', 'server')
 		words = type(words) == 'string' and words or ''
 		local id = match(words, 'run_id:(%x+)') or ''
-		L.uptime = 1000 * (tonumber(match(words, 'uptime_in_seconds:(%-?%d+)') or 1e9))
+		L.uptime = 1000 * (match(words, 'uptime_in_seconds:(%-?%d+)') or 1e9)
 		-- the field is redis_mode, server_mode or redict_mode
-		local kind = words:find('_mode:cluster', 1, true) and ' cluster' or ''
+		local kind = words:find('_mode:cluster') and ' cluster' or ''
 		words = try('info', 'replication')
 		words = type(words) == 'string' and words or ''
-		if words:find('role:active-replica', 1, true) then -- of KeyDB
+		if words:find('role:active%-replica') then -- of KeyDB
 			kind = ' active'
 		end
 		L.server = id .. kind
 		L.life = id .. ' ' .. (match(words, 'master_replid:(%x+)') or '')
-		L.is_other = id == '' or call('hget', S, 'writer') ~= L.life
+		L.is_other = call('hget', S, 'writer') ~= L.life
 		if L.is_other and id ~= '' then
 			put(L, 'writer', L.life)
 		end
 	end
-	return L.server
 end
 local function rolled_back(L)
 	server(L)
@@ -46,7 +45,7 @@ end
 -- Raises the counter by 1, and at least to `least`. On one node it becomes at least
 -- TIME, so that an older state that comes back gives out no fence twice.
 local function move(L, least)
-	local next = max((L.c or 0) + 1, least or 0)
+	local next = max(num(L.c) + 1, num(least))
 	if not L.c or L.alone or rolled_back(L) then
 		next = max(next, L.us)
 	end
@@ -71,7 +70,7 @@ local function data_lost(L)
 	local since = L.now
 	if not c or c < seen then
 		-- above all that was seen, also if the clock was set back
-		move(L, L.us > seen and 1 or seen + L.longest * 1000)
+		move(L, seen + (L.us > seen and 1 or L.longest * 1000))
 		L.born = L.c
 		put(L, 'born', L.born)
 	else -- it may have been noticed before, but not before it happened

@@ -26,7 +26,7 @@ local function out(said, ...)
 end
 local function freed()
 	L.face = false
-	local _, ms = serve(L, -1)
+	local _, ms = serve(L)
 	save(L)
 	return out('yes', ms)
 end
@@ -56,7 +56,7 @@ if ARG.member ~= '' then
 		if s.n == 0 and v == s.fam then
 			call('pexpire', K, max(1, s.ends - L.now))
 		end
-		move(L, L.seen + 1)
+		move(L)
 		put_slot(L, s)
 		save(L)
 		return out('yes', 0)
@@ -70,7 +70,7 @@ if step == 'open' then
 	return freed()
 end
 if step == 'foreign' then
-	if not v or shown ~= fam or v == s.fam then
+	if shown ~= fam or v == s.fam then
 		return out('no')
 	end
 	call('del', K)
@@ -87,7 +87,7 @@ if s.fam ~= fam or s.ends <= L.now then
 			call('del', K)
 		end
 		-- and it must not register again
-		move(L, L.seen + 1)
+		move(L)
 		s.moved = L.c
 		put_slot(L, s)
 		save(L)
@@ -100,14 +100,12 @@ if s.fam ~= fam or s.ends <= L.now then
 	local may_return = s.ends <= L.now and (lost or L.now < L.shut)
 	return out(may_return and step == 'ask' and 'yes' or 'no', grace, 1)
 end
-if step == 'ask' and s.count == 1 and s.holder and s.holder.flag == 'r' then
+if step == 'ask' and s.count == 1 and s.holder.flag == 'r' then
 	return out('yes', 0, 0) -- --min-hold keeps it for nobody
 elseif step == 'ask' then
 	local left = ask_to_stop(L, s, grace, ARG.by)
-	if next(L.puts) then
-		call('hdel', S, '') -- a first write
-		save(L)
-	end
+	call('hdel', S, '') -- a first write
+	save(L)
 	return out('yes', left, s.count)
 end
 call('hdel', S, 'stop:' .. s.n) -- a first write
@@ -119,10 +117,10 @@ for _, name in ipairs(L.drops) do
 		L.bells[who] = {60000, 'taken\n' .. ARG.by}
 	end
 end
-if s.n == 0 and (not v or v == s.fam) then
+if s.n == 0 and v == s.fam then
 	call('del', K)
 end
-move(L, L.seen + 1)
+move(L)
 s.fam, s.ends, s.count, s.longest, s.moved, s.last, s.holder = '-', 0, 0, 0, L.c, '-', nil
 put_slot(L, s)
 return freed()

@@ -45,7 +45,7 @@ end
 -- What another client writes about a hold that it ends, or finds ended.
 local function note_end(L, who, e, outcome)
 	local about, name = match(e.stands, '\n(.*)$') or '', slot_name(e)
-	if not e.stands:find('\nunrecorded 1\n', 1, true) then
+	if not e.stands:find('\nunrecorded 1\n') then
 		note(who, true, 'outcome ' .. outcome .. '\n'
 		    .. (L.alone and 'fence ' .. str(e.fence) .. '\n' or '')
 		    .. ((e.n > 0 or name ~= '') and 'slot ' .. e.n .. '\n' or '')

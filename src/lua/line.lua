@@ -22,7 +22,7 @@ end
 local function line(command, ...)
 	local answer = try(command, Q, ...)
 	if type(answer) == 'table' and answer.err then
-		if answer.err:find('WRONGTYPE', 1, true) then
+		if answer.err:find('WRONGTYPE') then
 			call('del', Q)
 		end
 		return call(command, Q, ...)

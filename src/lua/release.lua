@@ -83,7 +83,7 @@ local function pass_on(s)
 		put_slot(L, s)
 		if ARG.withheld ~= '1' then
 			local _
-			_, handed = serve(L, -1)
+			_, handed = serve(L)
 		end
 	end
 end
@@ -99,7 +99,7 @@ end
 if e or next(L.puts) or L.c ~= L.before then
 	save(L)
 end
-if ARG.entry ~= '' and not L.stands:find('\nunrecorded 1\n', 1, true) then
+if ARG.entry ~= '' and not L.stands:find('\nunrecorded 1\n') then
 	note(L.token, not e, ARG.entry, match(L.stands, '\n(.*)$') or '')
 elseif ARG.unlock == '1' and e and e.flag == '' then
 	note_end(L, L.token, e, 'released')

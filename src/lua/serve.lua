@@ -9,11 +9,11 @@ local function settle(L, s)
 	end
 	return s
 end
--- Returns the first slot that this client may have now. `only`: that one, if it is
--- not negative.
+-- Returns the first slot that this client may have now. `only`: that one; false:
+-- any.
 local function slot_for(L, standing, only)
 	for n = 0, L.now >= L.shut and standing.slots - 1 or -1 do
-		local s = (only < 0 or only == n) and settle(L, slot(L, n))
+		local s = (not only or only == n) and settle(L, slot(L, n))
 		if s and fits(L, s, standing.shared and 'shared:') and (s.ends <= L.now
 		    or (n == 0 and not L.stop)
 		    or n > 0 and call('hexists', S, 'stop:' .. n) == 0) then
@@ -37,7 +37,7 @@ local function serve(L, only)
 		if not standing or not is_us and is_gone(L, who, ticket) then
 			line('zrem', member, who or '')
 		else
-			local s = slot_for(L, standing, is_us and only or -1)
+			local s = slot_for(L, standing, is_us and only)
 			if not s then
 				return true, handed, ours
 			end

@@ -11,7 +11,7 @@ local function str(n)
 	texts[n] = texts[n] or string.format('%.0f', n)
 	return texts[n]
 end
-if f.err and f.err:find('WRONGTYPE', 1, true) then -- a lost state
+if f.err and f.err:find('WRONGTYPE') then -- a lost state
 	if token ~= '' then -- not for a verb that only looks
 		call('del', S)
 	end
@@ -75,7 +75,7 @@ local function look(L)
 	if L.face == nil then
 		local face = try('getrange', K, 0, 127)
 		if type(face) == 'table' then
-			face = face.err:find('WRONGTYPE', 1, true) and ' '
+			face = face.err:find('WRONGTYPE') and ' '
 			    or call('getrange', K, 0, 127)
 		elseif face == '' then
 			face = call('exists', K) == 1 and face
