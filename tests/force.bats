@@ -710,7 +710,7 @@ print(*[h['token'] for h in [d] + d['others'] if h['holder']['pid'] == $1])"; }
 	run -64 --separate-stderr redlock force-release job --marks </dev/null
 	[[ $stderr == *"--confirm 'job'; nothing was changed" ]]
 	force 0 --marks
-	says "forgotten what --once-per and --revision remembered"
+	says "forgotten what --once-per, --once-for and --revision remembered"
 	kill -0 "$worker"
 	end_hold
 	force 1 --marks

@@ -150,6 +150,13 @@ has_looked() { [ "$(looked)" -ge "$1" ]; }
 	[ "$(servers)" = "$server" ]
 	private hdel 'job:redlock:{job}:state' revision >/dev/null
 	wait_until idle_gone
+	# nor while it knows for which label it ran
+	idle=100ms locally -k job --once-for v1 -- true
+	server=$(servers)
+	wait_until has_looked 6
+	[ "$(servers)" = "$server" ]
+	private hdel 'job:redlock:{job}:state' label >/dev/null
+	wait_until idle_gone
 }
 in_line() { [ "$(private zcount 'job:redlock:{job}:queue' 0 +inf)" = "$1" ]; }
 

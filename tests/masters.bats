@@ -632,6 +632,50 @@ waits_for_gun() { # N: its shell has begun to wait
 	[ "$(holds)" = 1 ]
 }
 
+@test "--once-for on three servers: the label of a majority counts, and is restored" {
+	local state='job:redlock:{job}:state' n mark
+
+	several 3
+	ran() { redlock -q -k job --once-for "$1" --restart-guard off -- witness "$T"; }
+	again() { # on every server, in the end
+		run -0 redlock -k job --once-for "$1" --restart-guard off -- witness "$T"
+		[[ $output == *"already ran for $1 on "* ]]
+		for n in a b c; do wait_until label_is "$n" "$1"; done
+	}
+	label_is() { [ "$(cli "$1" --raw hget "$state" label | head -n 1)" = "$2" ]; }
+	ran v1
+	again v1
+	mark=$(cli a --raw hget "$state" label)
+	for n in a b c; do
+		node_freeze "$n"
+		run -0 redlock -k job --once-for v1 -- witness "$T"
+		[[ $output == *'already ran for v1'* ]]
+		node_thaw "$n"
+	done
+	for lost in a b c a b; do # each is empty in turn
+		cli "$lost" flushall >/dev/null
+		again v1
+		[ "$(cli "$lost" --raw hget "$state" label | sed 1,2d)" = "$(sed 1,2d <<<"$mark")" ]
+	done
+	[ "$(holds)" = 1 ]
+	# one that was away knows an earlier label
+	ran v2
+	for n in a b c; do
+		cli "$n" hset "$state" label "$mark" >/dev/null
+		again v2
+	done
+	[ "$(holds)" = 2 ]
+	for n in a b c; do
+		cli "$n" hset "$state" label "$mark" >/dev/null
+		ran v1
+		again v1
+		ran v2
+		again v2
+	done
+	[ "$(holds)" = 8 ]
+	redlock inspect job | grep -q '^  label     v2 at .*, witness'
+}
+
 @test "--revision on three servers: no older one runs, whichever server lost the mark" {
 	local state='job:redlock:{job}:state' n mark
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --once-per and --revision.
+# --once-per, --once-for and --revision.
 
 load lib/common
 load lib/kinds
@@ -124,6 +124,153 @@ again for "*"s; a run without --once-per runs"* ]]
 	ended plain
 	order first plain
 	contains "$T/err.second" 'already ran'
+}
+
+labels() { # LABEL [OPTION...]: it runs
+	redlock -q -k job --once-for "$@" -- sh -c "echo '$1' >>'$T/runs'"
+}
+skips() { # LABEL [OPTION...]: it does not run
+	run -0 redlock -k job --once-for "$@" -- sh -c "echo 'again $1' >>'$T/runs'"
+	[ "${#lines[@]}" = 1 ]
+	[[ $output = *"already ran for $1 on $(hostname) at 20"* ]]
+}
+runs() { tr '\n' ' ' <"$T/runs"; }
+label() { cli a --raw hget "$state" label | head -n 1; }
+
+@test "--once-for: not again for the label of the last success; any other one runs" {
+	labels v1
+	skips v1 --result-file "$T/result"
+	contains "$T/result" '"outcome":"already-ran","exit":0'
+	[[ $output = *" UTC; to run it again: redlock force-release job --marks" ]]
+	labels v1.1
+	skips v1.1
+	labels v1 # the last success had another
+	redlock -k job -- true
+	skips v1
+	run -0 env REDLOCK_ONCE_FOR=v1 "$REDLOCK" -q -u "$url" -k job -- touch "$T/ran"
+	[ ! -e "$T/ran" ]
+	# any text, as it is
+	for l in ' a  b ' '100% of 2026-11-28 *' 'größe' "it's \\n" "$(printf '%0255d' 7)"; do
+		redlock -q -k job --once-for "$l" -- touch "$T/ran"
+		rm "$T/ran"
+		redlock -q -k job --once-for "$l" -- touch "$T/ran"
+		[ ! -e "$T/ran" ]
+		[ "$(label)" = "$l" ]
+	done
+	[ "$(runs)" = 'v1 v1.1 v1 ' ]
+	redlock force-release job --marks --confirm job 2>"$T/err"
+	contains "$T/err" 'forgotten what --once-per, --once-for and --revision remembered'
+	labels v1
+}
+
+@test "--once-for: an empty label, control characters and 256 bytes are refused" {
+	for l in '' $'a\nb' $'\t' $'\177' "$(printf '%0256d' 7)"; do
+		run -64 redlock -k job --once-for "$l" -- touch "$T/ran"
+		[ "${#lines[@]}" = 1 ]
+		[[ $output = *'--once-for'* ]]
+	done
+	# shellcheck disable=SC2086
+	run -64 redlock -k job --once-for $none -- touch "$T/ran"
+	[[ $output = *"is a variable empty?"* ]]
+	run -64 redlock lock job --once-for v1
+	[ ! -e "$T/ran" ]
+}
+
+@test "--once-for: a failure, a kill and a loss leave the mark of the last success" {
+	labels v1
+	run -1 redlock -q -k job --once-for v2 -- false
+	run -137 redlock -q -k job --once-for v2 -- sh -c 'kill -9 $$'
+	run -127 redlock -q -k job --once-for v2 -- /no/such
+	run -124 redlock -q -k job --once-for v2 --max-hold 50ms -- sleep 5
+	run -125 redlock -q -k job --once-for v2 -t 1s -- \
+		sh -c 'redis-cli -s "$T/a.sock" set job other >/dev/null; exec sleep 60'
+	cli a del job >/dev/null
+	[ "$(label)" = v1 ]
+	skips v1
+	labels v2
+	run -127 redlock -q -k job --once-for v3 --once-counts any -- /no/such
+	[ "$(label)" = v2 ]
+	# a success counts though the lock vanished
+	redlock -q -k job --once-for v3 -- redis-cli -s "$T/a.sock" flushall >/dev/null
+	wait_until eval '[ "$(label)" = v3 ]'
+	skips v3
+}
+
+@test "--once-for, --once-counts any: a failure counts, and others are told of it" {
+	run -4 redlock -q -k job --once-for v1 --once-counts any -- sh -c 'exit 4'
+	skips v1
+	[[ $output = *' UTC (failed, exit 4); to run it again'* ]]
+	redlock inspect job | grep -Eq "^  label     v1 at 20[-0-9: ]* UTC \(failed, exit 4\) by .*, sh\$"
+	as_in_manual "$(redlock inspect job --json)" 'assert d["label"]["name"] == "v1" and
+d["label"]["outcome"] == "failed" and d["label"]["exit"] == 4 and d["label"]["command"] == "sh"'
+	run -124 redlock -q -k job --once-for v2 --once-counts any --max-hold 50ms -- sleep 5
+	skips v2
+	[[ $output = *' UTC (max-hold, signal 15)'* ]]
+	# redlock itself is killed: its guard releases the lock
+	start -q -k job --once-for v3 --once-counts any -- sh -c ': >"$T/on"; exec linger'
+	wait_until exists "$T/on"
+	kill -9 "$tool"
+	wait_until lock_is_free
+	[ "$(label)" = v3 ]
+	skips v3
+}
+
+@test "--once-for: who comes meanwhile waits; if the first is killed, the next one runs" {
+	client first "$alone" --once-for v1
+	running first
+	lines_up client second "$alone" --once-for v1
+	lines_up client third "$alone" --once-for v1
+	lines_up client other "$alone" --once-for v2
+	lines_up client fifth "$alone" --once-for v1
+	kill -9 "${pid[first]}"
+	running second
+	not begun third
+	let_go second
+	running other
+	ended second
+	ended third
+	contains "$T/err.third" 'already ran for v1 on '
+	ended fifth # it heard of the label when it woke, or asked again
+	let_go other
+	ended other
+	order first second other
+	redlock -q -k job -- sh -c "$(inner) -q --once-for v2 -- touch '$T/ran'"
+	redlock -q -k job -- sh -c "$(inner) -q --once-for v3 -- touch '$T/inner'"
+	[ ! -e "$T/ran" ]
+	[ -e "$T/inner" ]
+}
+
+@test "--once-for with --once-per, --revision and several keys: each refuses by itself" {
+	labels v1 --once-per 60s
+	skips v1 --once-per 60s
+	run -0 redlock -k job --once-for v2 --once-per 60s -- touch "$T/ran"
+	[[ $output = *' already ran on '*'(--once-per)'* ]]
+	cli a hdel "$state" once >/dev/null
+	skips v1 --once-per 60s
+	labels v2 --once-per 60s
+	labels v3
+	run -0 redlock -k job --once-for v4 --once-per 60s -- touch "$T/ran"
+	redlock -q -k job --revision 5 -- true
+	older 4 5 --once-for v3
+	run -0 redlock -k a -k job -k b --once-for v3 -- touch "$T/ran"
+	[[ $output = *' job: already ran for v3 on '*' redlock force-release job --marks' ]]
+	[ ! -e "$T/ran" ]
+	for k in a job b; do free "$k"; done
+	redlock -q -k a -k job -k b --once-for v5 -- true
+	for k in a job b; do
+		redlock -q -k "$k" --once-for v5 -- touch "$T/ran"
+	done
+	[ ! -e "$T/ran" ]
+	# together in slots: the last one that ends stays
+	client one 'eval "$0"' --once-for v6 -N 2
+	running one
+	client two 'eval "$0"' --once-for v7 -N 2
+	running two
+	let_go two
+	ended two
+	let_go one
+	ended one
+	skips v6 -N 2
 }
 
 newer() { # N [OPTION...]: it runs

@@ -398,7 +398,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		        keys = ['%d-%d-%060000d' % (asked, i, 0) for i in range(8)]
 		        return [str(asked % 80), ['%s:redlock:{%s}:state' % (k, k) for k in keys]]
 		    if words[0] == b'EVALSHA':
-		        return ['view', 1, 1, -1, -1, ['none', '', -2], [], [], [], 1, 0, -1, '', '', '']
+		        return ['view', 1, 1, -1, -1, ['none', '', -2], [], [], [], 1, 0, -1, '', '', '', '']
 		    return usual(words)
 	END
 	run --separate-stderr sh -c "'$REDLOCK' list -u '$url' | wc -l"

@@ -1007,7 +1007,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
       --token TOKEN                 of a hold, as lock prints it
       --confirm KEY                 the key again, to confirm
       --slot N|NAME                 only the holder of this slot
-      --marks                       forget --once-per and --revision
+      --marks                       forget --once-per, --once-for, --revision
       --now                         take it without asking
       --foreign                     also delete a key that is not a redlock lock
   -k, --key KEY                     the Redis key that is the lock

@@ -56,7 +56,7 @@ end
 function __redlock_command
     set -l words (commandline -opc)
     # values begin
-    set -l valued --key --ttl --wait --slots --max-waiters --priority --grace --conflict-exit-code --command --max-hold --max-renewals --min-hold --once-per --revision --once-counts --kill-after --signal --orphans --restart-guard --wait-replicas --on-unavailable --reason --result-file --url --node-timeout --user --password-file --password-command --cacert --cacertdir --cert --key-file --sni --tls-verify --color --log-format
+    set -l valued --key --ttl --wait --slots --max-waiters --priority --grace --conflict-exit-code --command --max-hold --max-renewals --min-hold --once-per --once-for --revision --once-counts --kill-after --signal --orphans --restart-guard --wait-replicas --on-unavailable --reason --result-file --url --node-timeout --user --password-file --password-command --cacert --cacertdir --cert --key-file --sni --tls-verify --color --log-format
     set -l letters ktwNEcKu
     # values end
     set -l text 0
@@ -151,6 +151,7 @@ complete -c redlock -n '__redlock_takes run lock' -l max-hold -x -d 'End the com
 complete -c redlock -n '__redlock_takes run lock' -l max-renewals -x -d 'Same, after N renewals'
 complete -c redlock -n '__redlock_takes run' -l min-hold -x -d 'Keep the lock for at least DUR'
 complete -c redlock -n '__redlock_takes run' -l once-per -x -d 'Skip the run if one succeeded within DUR'
+complete -c redlock -n '__redlock_takes run' -l once-for -x -d 'Skip the run if the last success had LABEL'
 complete -c redlock -n '__redlock_takes run' -l revision -x -d 'Skip the run if a larger N succeeded before'
 complete -c redlock -n '__redlock_takes run' -l once-counts -x -a 'success any' -d 'Which runs leave these marks'
 complete -c redlock -n '__redlock_takes run lock' -s K -l kill-after -x -d 'Time from TERM to KILL'
@@ -194,7 +195,7 @@ complete -c redlock -n '__redlock_takes list top' -l held -d 'Only locks that so
 complete -c redlock -n '__redlock_takes list top' -l waiting -d 'Only locks that somebody waits for'
 complete -c redlock -n '__redlock_takes force-release' -l confirm -x -a '(__redlock_keys)' -d 'The key again, to confirm'
 complete -c redlock -n '__redlock_takes force-release' -l slot -x -d 'Only the holder of this slot'
-complete -c redlock -n '__redlock_takes force-release' -l marks -d 'Forget --once-per and --revision'
+complete -c redlock -n '__redlock_takes force-release' -l marks -d 'Forget --once-per, --once-for, --revision'
 complete -c redlock -n '__redlock_takes force-release' -l now -d 'Take it without asking'
 complete -c redlock -n '__redlock_takes force-release' -l foreign -d 'Also delete a key that is not a redlock lock'
 complete -c redlock -n '__redlock_takes history' -l since -x -a '1h 1d 7d' -d 'Only holds that ended within DUR'

@@ -185,7 +185,8 @@ static int not_meant(const struct opt_row *r, const char *what,
 		     const char *value, bool equals, struct fail *why)
 {
 	char label[40], shown[160], rest[160], very[120] = "";
-	bool any = r->shape == KEY || r->shape == TEXT || r->shape == PATH;
+	bool any = r->shape == KEY || r->shape == TEXT || r->shape == LABEL ||
+		   r->shape == PATH;
 	const char *meant = value + 1;
 
 	if (r->letter)

@@ -11,6 +11,7 @@
 
 #include "base/suggest.h"
 #include "cli/command.h"
+#include "lock/core/lease.h"
 #include "lock/wire/keys.h"
 
 const struct opts opts_default = {.ttl_ms = 30000,
@@ -33,6 +34,7 @@ void opts_init(struct opts *o)
 void opts_close(struct opts *o)
 {
 	free(o->slot_names);
+	free(o->once_for);
 	for (int i = 0; i < o->keys; i++)
 		free(o->key[i]);
 	for (int i = 0; i < NODES_MAX; i++)
@@ -79,6 +81,7 @@ const struct opt_row opt_rows[] = {
 	{ 0, "max-renewals",	"N", NUMBER, SETTING, BY_TAKING, AT(max_renewals), 0, INT32_MAX, "same, after N renewals"},
 	{ 0, "min-hold",	"DUR", DURATION, SETTING, BY_RUN, AT(min_hold_ms), 0, 0,	"keep the lock for at least DUR"},
 	{ 0, "once-per",	"DUR", DURATION, SETTING, BY_RUN, AT(once_ms), 1, 0,		"skip the run if one succeeded within DUR"},
+	{ 0, "once-for",	"LABEL", LABEL, SETTING, BY_RUN, AT(once_for), 1, LABEL_MAX,	"skip the run if the last success had LABEL"},
 	{ 0, "revision",	"N", NUMBER, SETTING, BY_RUN, AT(revision), 0, REVISION_MAX,	"skip the run if a larger N succeeded before"},
 	{ 0, "once-counts",	"success|any", WORD, SETTING, BY_RUN, AT(once_any), 0, 0,	"which runs leave these marks (success)"},
 	{'K', "kill-after",	"DUR", DURATION, SETTING, BY_TAKING, AT(grace_ms), 0, 0,		"time from TERM to KILL (0.15 of -t)"},
@@ -130,7 +133,7 @@ const struct opt_row opt_rows[] = {
 	{ 0, "waiting",	NULL, SWITCH, TYPED, BY_LIST | BY_TOP, AT(waiting), true, 0,	"only locks that somebody waits for"},
 	{ 0, "confirm",	"KEY", TEXT, TYPED, BY_FORCE, AT(confirm), 0, 0,	"the key again, to confirm"},
 	{ 0, "slot",	"N|NAME", TEXT, TYPED, BY_FORCE, AT(slot), 1, 0,	"only the holder of this slot"},
-	{ 0, "marks",	NULL, SWITCH, TYPED, BY_FORCE, AT(marks), true, 0,	"forget --once-per and --revision"},
+	{ 0, "marks",	NULL, SWITCH, TYPED, BY_FORCE, AT(marks), true, 0,	"forget --once-per, --once-for, --revision"},
 	{ 0, "now",	NULL, SWITCH, TYPED, BY_FORCE, AT(now), true, 0,	"take it without asking"},
 	{ 0, "foreign",	NULL, SWITCH, TYPED, BY_FORCE, AT(foreign), true, 0,	"also delete a key that is not a redlock lock"},
 	{'h', "help",	NULL, SWITCH, TYPED, BY_ALL, AT(show), SHOW_HELP, 0,		"show this"},

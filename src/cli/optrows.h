@@ -20,6 +20,7 @@ enum shape {
 		     hi is 0). In a file or a URL: yes or no */
 	WORD,     /* one of the words in `value`, which mean 0, 1, 2... */
 	TEXT,     /* lo..hi bytes; hi 0: any number */
+	LABEL,    /* the same, kept as a copy; no control characters */
 	PATH,     /* of a file: 1..hi bytes */
 	DIR,      /* a full path */
 	HOST,     /* a name or an address: 1..hi bytes */

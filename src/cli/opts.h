@@ -56,7 +56,8 @@ struct opts {
 	int slots;
 	char *slot_names; /* "a,b,c", a copy; NULL: they have none */
 	int64_t max_hold_ms, min_hold_ms, once_ms; /* 0: none */
-	bool once_any; /* for --once-per and --revision a failure counts, too */
+	char *once_for;                            /* a copy; NULL: none */
+	bool once_any;    /* for these marks a failure counts, too */
 	int64_t revision; /* -1: none */
 	int max_renewals; /* -1: no limit */
 	int signal;       /* what asks the command to end */

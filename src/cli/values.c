@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The values of options: taken from a word, and shown as one. */
+#include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -273,6 +274,23 @@ static int keep(char **to, const char *value, struct fail *why)
 	return *to ? 0 : fail(why, FAIL_INTERNAL, "out of memory");
 }
 
+/* The guard needs it: see keep(). */
+static int take_label(const struct taking *t, char *value)
+{
+	size_t n = strlen(value);
+
+	if ((int64_t)n < t->r->lo || (int64_t)n > t->r->hi)
+		return fail(t->why, FAIL_USAGE,
+			    n == 0 ? "%s: empty value"
+				   : "%s: longer than %lld bytes",
+			    t->label, (long long)t->r->hi);
+	for (const char *p = value; *p; p++)
+		if (iscntrl((unsigned char)*p))
+			return bad_value(t, value,
+					 "must not have control characters");
+	return keep((char **)((char *)t->o + t->r->at), value, t->why);
+}
+
 /* Else it is a list of one name. */
 static bool is_number_of_slots(const char *value)
 {
@@ -443,11 +461,12 @@ static bool no_wait_stands(const struct opts *o, const struct opt_row *r,
 static int (*const take[])(const struct taking *, char *) = {
 	[DURATION] = take_duration, [NUMBER] = take_number,
 	[SWITCH] = take_switch,     [WORD] = take_word,
-	[TEXT] = take_text,         [PATH] = take_path,
-	[DIR] = take_dir,           [HOST] = take_host,
-	[GUARD] = take_guard,       [SIGNAL] = take_signal,
-	[SLOTS] = take_slots,       [DATABASE] = take_database,
-	[KEY] = take_key,           [URL] = take_urls};
+	[TEXT] = take_text,         [LABEL] = take_label,
+	[PATH] = take_path,         [DIR] = take_dir,
+	[HOST] = take_host,         [GUARD] = take_guard,
+	[SIGNAL] = take_signal,     [SLOTS] = take_slots,
+	[DATABASE] = take_database, [KEY] = take_key,
+	[URL] = take_urls};
 
 int opt_take_url(struct endpoint *ep, const struct opt_row *r, char *value,
 		 struct fail *why)
@@ -540,7 +559,8 @@ static void default_text(const struct opts *o, const struct opt_row *r,
 	char name[SIGNAL_TEXT];
 	int64_t n;
 
-	if (r->shape == TEXT || r->shape == PATH || r->shape == HOST) {
+	if (r->shape == TEXT || r->shape == LABEL || r->shape == PATH ||
+	    r->shape == HOST) {
 		memcpy(&text, (const char *)o + r->at, sizeof(text));
 		(void)snprintf(buf, size, "%s", text ? text : "not set");
 		return;

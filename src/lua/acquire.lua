@@ -18,6 +18,7 @@
 --   look      "1": take nothing, another client is repairing this node
 --   replace   --replace: if nobody is before us, ask the holder to stop within so
 --             many ms; -1: do not
+--   label     not if the last success had the same (--once-for); "": none
 -- Returns
 --   granted COUNTER FENCE AT LONGEST SLOT STOP BY SERVER
 --       The last four are missing if none says anything: 0, -1, "", ""
@@ -27,6 +28,7 @@
 --       string. WHY: "" held; "kept": by --min-hold; "lost": data were lost,
 --       nothing is granted yet; "young": see guard. HOLDER "": not redlock
 --   full COUNTER WAITERS | superseded COUNTER ABOUT | done COUNTER MS MARK
+--       MS: until it may be done again; -1: not for this label
 --   older COUNTER REVISION MARK    a newer revision succeeded
 --       MARK: "since SINCE\nABOUT" of the run that succeeded
 --   inside COUNTER    the run around us reads, and we want to write
@@ -68,16 +70,22 @@ if ARG.guard ~= '-1' then
 	end
 end
 -- A grant is not claimed if the work is already done.
-local function mark(field, asked)
-	return match(asked and call('hget', S, field) or '', '^(%d+)\n(.*)$')
+local function mark(field, asked, form)
+	return match(asked and call('hget', S, field) or '', '^(' .. form .. ')\n(.*)$')
 end
 if not (L.mine and L.mine.flag == '') then
-	local newest, whose = mark('revision', ARG.revision ~= '-1')
+	local newest, whose = mark('revision', ARG.revision ~= '-1', '%d+')
 	if newest and newest - ARG.revision > 0 then
 		write()
 		return {'older', L.c or 0, newest, whose}
 	end
-	local done, by = mark('once', ARG.once == '1')
+	local label, by = mark('label', ARG.label ~= '', '[^\n]+')
+	if label == ARG.label then
+		write()
+		return {'done', L.c or 0, -1, by}
+	end
+	local done
+	done, by = mark('once', ARG.once == '1', '%d+')
 	if num(done) > L.now then
 		write()
 		return {'done', L.c or 0, done - L.now, by}

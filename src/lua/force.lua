@@ -31,7 +31,7 @@ local function freed()
 	return out('yes', ms)
 end
 if step == 'marks' then
-	return out(call('hdel', S, 'once', 'revision') > 0 and 'yes' or 'no', 0)
+	return out(call('hdel', S, 'once', 'revision', 'label') > 0 and 'yes' or 'no', 0)
 end
 if ARG.member ~= '' then
 	local who = ARG.member

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- For the private server of local: (local/lockserver.c). Returns whether the server
 -- has something that must not be lost: a lease or a mark of --once-per that has not
--- ended, a mark of --revision, a waiter, a key of another program. (Fences start
+-- ended, a mark of --revision or --once-for, a waiter, a key of another program. (Fences start
 -- again from the clock.)
 local t = redis.call('time')
 local now = t[1] * 1000 + t[2] / 1000
@@ -10,7 +10,7 @@ for _, name in ipairs(redis.call('keys', '*')) do
 	local fields = kind == 'hash' and redis.call('hgetall', name) or {}
 	for i = 1, #fields, 2 do
 		local field = fields[i]
-		if field == 'revision' or (field == 'once' or field:sub(1, 5) == 'hold:')
+		if field == 'revision' or field == 'label' or (field == 'once' or field:sub(1, 5) == 'hold:')
 		    and (tonumber(fields[i + 1]:match('^%d+')) or 0) > now then
 			return 'held'
 		end

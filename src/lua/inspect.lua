@@ -5,11 +5,12 @@
 --   whose   the client that is listed in any case, or ""
 -- Returns
 --   view COUNTER NOW SHUT ONCE {TYPE FACE MS} SLOTS HOLDERS WAITERS IN_LINE MORE
---       REVISION MARK DONE MASTER
+--       REVISION MARK DONE MASTER LABEL
 --       SHUT, ONCE: ms that are left; -1: none. MORE: the number of holders not
 --       listed.
 --       REVISION: the newest that succeeded; -1: none. MARK: see acquire.lua. DONE:
---       the mark of ONCE. MASTER: see replica.lua
+--       the mark of ONCE. MASTER: see replica.lua. LABEL: "" or "LABEL\nMARK", that of
+--       the last success
 --   SLOTS    {SLOT FAMILY COUNT LONGEST STOP BY} of each that is taken
 --   HOLDERS  {TOKEN SLOT ENDS FENCE SINCE TTL FLAG STANDING NAME}; NAME: of its slot
 --   WAITERS  {MEMBER TICKET LIFE}: see line.lua; LIFE: the last sign of life, us
@@ -72,4 +73,4 @@ local newest, mark = match(all.revision or '', '^(%d+)\n(.*)$')
 return {'view', L.c or 0, L.now, max(-1, L.shut - L.now), max(-1, num(once) - L.now),
     {call('type', K).ok, v, call('pttl', K)}, held, holders,
     waiters, type(n) == 'number' and n or 0, more, newest or '-1', (mark or ''):sub(1, 2048),
-    (done or ''):sub(1, 2048), master()}
+    (done or ''):sub(1, 2048), master(), (all.label or ''):sub(1, 2304)}

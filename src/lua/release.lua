@@ -7,6 +7,7 @@
 --   ran       "1": a command may have run under it
 --   once      for how many ms nobody may repeat the work, or 0 (--once-per)
 --   revision  the revision of the work that is done (--revision), or -1
+--   label     its label (--once-for), or ""
 --   mark      "": we did it; else the mark on another server
 --   ending    how the work ended: "outcome failed\nexit 4\n"
 --   withheld  "1": hand it to nobody
@@ -34,18 +35,22 @@ if ARG.raise - (L.c or 0) > 0 then
 	move_to(L, ARG.raise + 0)
 end
 -- Of several revisions in slots or of readers, the largest stays. The mark of another
--- server is written only where none is.
+-- server is written only where none is, or for a label, none of a later run.
 local ours, revision = ARG.mark == '', ARG.revision + 0
 local function marked(field) return num(match(call('hget', S, field) or '', '^%d+')) end
 local function mark(field, value)
-	put(L, field, str(value) .. '\n' .. (ours and 'since ' .. (e and e.since or L.now)
+	put(L, field, value .. '\n' .. (ours and 'since ' .. (e and e.since or L.now)
 	    .. match(L.stands, '\n.*$') .. ARG.ending or ARG.mark))
 end
 if once > 0 and (ours or marked('once') <= L.now) then
-	mark('once', L.now + once)
+	mark('once', str(L.now + once))
 end
 if revision >= 0 and marked('revision') < revision + (ours and 1 or 0) then
-	mark('revision', revision)
+	mark('revision', ARG.revision)
+end
+local function since(text) return num(match(text or '', '\nsince (%d+)')) end
+if ARG.label ~= '' and (ours or since('\n' .. ARG.mark) > since(call('hget', S, 'label'))) then
+	mark('label', ARG.label)
 end
 local handed = 0
 local function pass_on(s)

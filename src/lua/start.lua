@@ -40,8 +40,9 @@
 --   stop:N     "DEADLINE\nABOUT": force-release or --replace asks the slot to
 --              stop. stop:TOKEN: one of several in it
 --   once       "END\nsince SINCE\nABOUT", the mark of a success: --once-per
---   revision   "N\nsince SINCE\nABOUT", that of the newest revision: --revision.
---              After a failure (--once-counts any) both end with
+--   revision   "N\nsince SINCE\nABOUT", that of the newest revision: --revision
+--   label      "LABEL\nsince SINCE\nABOUT", that of the last success: --once-for.
+--              After a failure (--once-counts any) all three end with
 --              "outcome OUTCOME\nexit STATUS\n"
 --   writer     the server process that wrote the counter: see rolled_back()
 --   first      the first entry of the history: see history.lua

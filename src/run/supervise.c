@@ -288,6 +288,7 @@ static void tell_kept(const struct supervisor *s, bool stuck, int64_t on_ms)
 		  !(how & HOW_DONE) ? ""
 		  : conf->once_ms > s->end->held_ms
 			  ? ", and --once-per may not know of this run"
+		  : conf->label ? ", and --once-for may not know of this run"
 		  : conf->revision > 0
 			  ? ", and --revision may not know of this run"
 			  : "");

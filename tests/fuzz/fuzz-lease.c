@@ -312,6 +312,7 @@ static void begin(void)
 	conf.replaces = more & 64;
 	conf.replace_ms = conf.replaces ? number() : 0;
 	conf.revision = more & 128 ? 1 + (int64_t)byte() : 0;
+	conf.label = conf.seed & 1 ? "v1" : NULL;
 	lease_init(&l, &conf, at);
 }
 

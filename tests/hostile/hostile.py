@@ -414,6 +414,7 @@ def words_of(r, world):
                 *r.choice([[], [], ['-s'], ['-N', '3'], ['-k', key],
                            ['--once-per', '50ms'], ['--min-hold', '50ms'],
                            ['--revision', str(r.randrange(9))],
+                           ['--once-for', r.choice(['v1', 'v2'])],
                            ['--max-renewals', '1'], ['--on-unavailable', 'run'],
                            ['--wait-replicas', '1'], ['--supersede'], ['--replace'],
                            ['--priority', 'high'],

@@ -56,7 +56,7 @@ def view(token):
     return ['view', 1, 1000, -1, -1, ['string', token, 9],
             [[0, token, 1, 9, -1, '']],
             [[token, 0, 1009, 1, 1000, 9, '', '9 1 -\nhost web1\n', '']], [], 0, 0,
-            -1, '', '', '']
+            -1, '', '', '', '']
 
 
 def forward(path, words):

@@ -481,6 +481,7 @@ static bool meddle(void)
 static void introduce(struct asker *a)
 {
 	static const struct holder nobody = {{"host", "1", "user", "sh"}};
+	static const char *const labels[] = {"v1", "v2"};
 	struct lease_conf conf = {.nodes = 1,
 				  .ttl_ms = 60000 + chance(600000),
 				  .max_waiters = -1,
@@ -497,6 +498,7 @@ static void introduce(struct asker *a)
 		conf.guard_ms = one_in(6) ? 100000 : 0;
 		conf.once_ms = one_in(6);
 		conf.revision = one_in(6) ? 1 + chance(5) : 0;
+		conf.label = one_in(6) ? labels[chance(2)] : NULL;
 	}
 	keys_close(&a->keys);
 	*a = (struct asker){.conf = conf, .longest = conf.ttl_ms};
@@ -567,7 +569,8 @@ static struct ask invent(struct asker *a)
 			    .ran = one_in(2),
 			    .least_ms = odd && one_in(2) ? chance(600000) : 0,
 			    .once_ms = odd && one_in(8) ? chance(600000) : 0,
-			    .revision = odd && one_in(8) ? chance(6) : 0}};
+			    .revision = odd && one_in(8) ? chance(6) : 0,
+			    .labels = odd && a->conf.label && one_in(2)}};
 
 	if (odd && one_in(2)) {
 		choose_outer(&a->conf.outer);

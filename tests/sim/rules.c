@@ -43,6 +43,7 @@ static const struct argument acquire_arguments[] = {
 	{ACQUIRE_GUARD, "guard", "-1"},
 	{ACQUIRE_LOOK, "look", "0"},
 	{ACQUIRE_REPLACE, "replace", "-1"},
+	{ACQUIRE_LABEL, "label", ""},
 	{0, NULL, NULL}};
 static const struct argument renew_arguments[] = {
 	{RENEW_PLAIN, "plain", "0"},
@@ -55,12 +56,19 @@ static const struct argument renew_arguments[] = {
 	{RENEW_GUARD, "guard", "0"},
 	{0, NULL, NULL}};
 static const struct argument release_arguments[] = {
-	{RELEASE_PLAIN, "plain", "0"},   {RELEASE_RAISE, "raise", "0"},
-	{RELEASE_LEAST, "least", "0"},   {RELEASE_RAN, "ran", "0"},
-	{RELEASE_ONCE, "once", "0"},     {RELEASE_REVISION, "revision", "-1"},
-	{RELEASE_MARK, "mark", ""},      {RELEASE_WITHHELD, "withheld", "0"},
-	{RELEASE_ENTRY, "entry", ""},    {RELEASE_ENDING, "ending", ""},
-	{RELEASE_UNLOCK, "unlock", "0"}, {0, NULL, NULL}};
+	{RELEASE_PLAIN, "plain", "0"},
+	{RELEASE_RAISE, "raise", "0"},
+	{RELEASE_LEAST, "least", "0"},
+	{RELEASE_RAN, "ran", "0"},
+	{RELEASE_ONCE, "once", "0"},
+	{RELEASE_REVISION, "revision", "-1"},
+	{RELEASE_MARK, "mark", ""},
+	{RELEASE_WITHHELD, "withheld", "0"},
+	{RELEASE_ENTRY, "entry", ""},
+	{RELEASE_ENDING, "ending", ""},
+	{RELEASE_UNLOCK, "unlock", "0"},
+	{RELEASE_LABEL, "label", ""},
+	{0, NULL, NULL}};
 static const struct argument force_arguments[] = {
 	{FORCE_STEP, "step", "take"},  {FORCE_SLOT, "slot", "0"},
 	{FORCE_FAMILY, "family", "?"}, {FORCE_MEMBER, "member", ""},

@@ -922,6 +922,51 @@ static void test_older(void)
 		   "node %d gets the mark of the newer one", q[i].node);
 }
 
+static void same_label(const struct ask *a, int64_t t)
+{
+	lease_answer(&l, a,
+		     &(struct answer){.said = SAID_DONE,
+				      .counter = 100,
+				      .busy.pttl_ms = -1},
+		     ms(t));
+}
+
+/* A label changes, so a node may have that of an earlier run. */
+static void test_label(void)
+{
+	stand_in_line(FOREVER);
+	l.conf.label = "v1";
+	heard(SAID_WOKEN, 2);
+	asks(2);
+	same_label(&q[0], 3);
+	is_int(l.end, END_DONE, "the work of our label ends the waiting");
+	ok(asks(3) == 1 && q[0].verb == VERB_RELEASE && !q[0].release.labels,
+	   "what was handed to us is passed on, without a mark");
+
+	begin(3, T, FOREVER);
+	l.conf.label = "v1";
+	asks(0);
+	same_label(&q[1], 1);
+	is_int(l.end, END_NONE, "of three nodes, one is not enough");
+	same_label(&q[0], 1);
+	is_int(l.end, END_DONE, "two are");
+	is_int(asks(1), 1, "the third one hears it");
+	ok(q[0].verb == VERB_RELEASE && q[0].release.mends &&
+		   q[0].release.labels && q[0].release.once_ms == 0 &&
+		   q[0].release.revision == 0,
+	   "and gets the mark");
+
+	begin(3, T, FOREVER);
+	l.conf.label = "v1";
+	asks(0);
+	same_label(&q[1], 1);
+	reply(&q[0], SAID_GRANTED, 100, 1);
+	reply(&q[2], SAID_GRANTED, 100, 1);
+	ok(l.end == END_NONE && l.state != LEASE_ASKING &&
+		   l.state != LEASE_WAITING,
+	   "if two grant it, the one knows an earlier run");
+}
+
 /* A copy of an old question learns nothing of a loss in between. */
 static void test_unaware(void)
 {
@@ -2724,6 +2769,7 @@ int main(void)
 	TEST(no_blpop);
 	TEST(turned_away);
 	TEST(older);
+	TEST(label);
 	TEST(unaware);
 	TEST(slots_apart);
 	TEST(lost);

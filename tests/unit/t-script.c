@@ -38,14 +38,14 @@ static const struct {
 	int db;
 	struct lease_conf conf;
 	struct ask ask;
-	const char *args[22]; /* "1" behind the token: it is plain */
+	const char *args[23]; /* "1" behind the token: it is plain */
 } requests[] = {
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1},
 	 {.seq = 3, .fence = 7, .seen = 8, .longest_ms = 1500},
 	 {TOKEN, "3", "8", "1500", "1", STANDS, "1", "1500", "0", "-1", "", "0",
-	  "0", "0", "-1", "0", "-1", "-1", "0", "-1", "0"}},
+	  "0", "0", "-1", "0", "-1", "-1", "0", "-1", "", "0"}},
 	{VERB_ACQUIRE,
 	 5,
 	 {.nodes = 3,
@@ -61,51 +61,51 @@ static const struct {
 		  {.ticket = -1, .looks = true, .newcomer = true, .only = 3}},
 	 {TOKEN, "4", "0", "9000", "0", "1500 1 -\nticket 77\n" ABOUT, "0",
 	  "1500", "-1", "-1", "", "0", "0", "1", "9007199254740991", "1", "2",
-	  "30000", "1", "-1", "5"}},
+	  "30000", "1", "-1", "", "5"}},
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1, .shared = true, .slots = 1},
 	 {.acquire.ticket = 1700000000123456, .slot = 3},
 	 {TOKEN, "0", "0", "0", "1", "1500 1 r\n" ABOUT, "0", "1500",
 	  "1700000000123456", "-1", "", "0", "0", "0", "-1", "0", "-1", "-1",
-	  "0", "-1", "0"}},
+	  "0", "-1", "", "0"}},
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1, .revision = 1},
 	 {.seq = 3},
 	 {TOKEN, "3", "0", "0", "1", STANDS, "0", "1500", "0", "-1", "", "0",
-	  "0", "0", "0", "0", "-1", "-1", "0", "-1", "0"}},
+	  "0", "0", "0", "0", "-1", "-1", "0", "-1", "", "0"}},
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1, .slots = 3, .supersede = true},
 	 {.acquire.ticket = 1},
 	 {TOKEN, "0", "0", "0", "1", "1500 3 s\n" ABOUT, "0", "1500", "1", "-1",
-	  "", "0", "0", "0", "-1", "0", "-1", "-1", "0", "-1", "0"}},
+	  "", "0", "0", "0", "-1", "0", "-1", "-1", "0", "-1", "", "0"}},
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1, .high = true},
 	 {.seq = 3},
 	 {TOKEN, "3", "0", "0", "1", "1500 1 p\n" ABOUT, "1", "1500", "0", "-1",
-	  "", "0", "0", "0", "-1", "0", "-1", "-1", "0", "-1", "0"}},
+	  "", "0", "0", "0", "-1", "0", "-1", "-1", "0", "-1", "", "0"}},
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 3, .high = true, .shared = true, .ticket = 77},
 	 {.acquire = {.ticket = 77, .newcomer = true}},
 	 {TOKEN, "0", "0", "0", "0", "1500 1 rp\nticket 77\n" ABOUT, "0",
 	  "1500", "77", "-1", "", "0", "0", "0", "-1", "1", "-1", "0", "0",
-	  "-1", "0"}},
+	  "-1", "", "0"}},
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1, .supersede = true, .replaces = true, .replace_ms = 9000},
 	 {.acquire = {.ticket = 1, .replaces = true}},
 	 {TOKEN, "0", "0", "0", "1", "1500 1 s\n" ABOUT, "0", "1500", "1", "-1",
-	  "", "0", "0", "0", "-1", "0", "-1", "-1", "0", "9000", "0"}},
+	  "", "0", "0", "0", "-1", "0", "-1", "-1", "0", "9000", "", "0"}},
 	{VERB_ACQUIRE,
 	 2,
 	 {.nodes = 1, .outer = {OUTER, 2, 17, 7, 1500, true}},
 	 {.joins = true, .seen = 7},
 	 {TOKEN, "0", "7", "0", "1", STANDS, "0", "1500", "0", "-1", OUTER, "2",
-	  "7", "0", "-1", "0", "-1", "-1", "0", "-1", "2"}},
+	  "7", "0", "-1", "0", "-1", "-1", "0", "-1", "", "2"}},
 	{VERB_CONFIRM,
 	 0,
 	 {.nodes = 1},
@@ -152,13 +152,31 @@ static const struct {
 	 {.nodes = 1},
 	 {.seq = 6, .fence = 7, .seen = 8, .release = {.ran = true}},
 	 {TOKEN, "6", "8", "0", "1", STANDS, "1", "7", "0", "1", "0", "-1", "",
-	  "0", "", "", "0", "0"}},
+	  "0", "", "", "0", "", "0"}},
 	{VERB_RELEASE,
 	 0,
 	 {.nodes = 1},
 	 {.seq = 6, .fence = 7, .release = {.ran = true, .revision = 18}},
 	 {TOKEN, "6", "0", "0", "1", STANDS, "0", "7", "0", "1", "0", "17", "",
-	  "0", "", "", "0", "0"}},
+	  "0", "", "", "0", "", "0"}},
+	{VERB_ACQUIRE,
+	 0,
+	 {.nodes = 1, .label = "v1"},
+	 {.seq = 3},
+	 {TOKEN, "3", "0", "0", "1", STANDS, "0", "1500", "0", "-1", "", "0",
+	  "0", "0", "-1", "0", "-1", "-1", "0", "-1", "v1", "0"}},
+	{VERB_RELEASE,
+	 0,
+	 {.nodes = 1, .label = "v1"},
+	 {.seq = 6, .fence = 7, .release = {.ran = true}},
+	 {TOKEN, "6", "0", "0", "1", STANDS, "1", "7", "0", "1", "0", "-1", "",
+	  "0", "", "", "0", "", "0"}},
+	{VERB_RELEASE,
+	 0,
+	 {.nodes = 1, .label = "v1"},
+	 {.seq = 6, .fence = 7, .release = {.ran = true, .labels = true}},
+	 {TOKEN, "6", "0", "0", "1", STANDS, "0", "7", "0", "1", "0", "-1", "",
+	  "0", "", "", "0", "v1", "0"}},
 	{VERB_RELEASE,
 	 9,
 	 {.nodes = 3},
@@ -167,17 +185,17 @@ static const struct {
 	  .release = {.least_ms = 5, .once_ms = 3, .withheld = true}},
 	 {TOKEN, "0", "0", "6", "0", "1500 1 -\nticket 0\n" ABOUT, "0",
 	  "9223372036854775807", "5", "0", "3", "-1", "", "1", "", "",
-	  "0", "9"}},
+	  "0", "", "9"}},
 };
 /* clang-format on */
 
 /* The words from `from` on, but for `less` at the end. */
 static void check_words(const struct words *w, int from, int less,
-			const char *const want[21], int verb)
+			const char *const want[22], int verb)
 {
 	int n = 0, wrong = -1;
 
-	while (n < 21 && want[n])
+	while (n < 22 && want[n])
 		n++;
 	if (!is_int(w->n - less, from + n, "a request of verb %d has %d words",
 		    verb, from + n))
@@ -253,7 +271,8 @@ static void test_token_op(void)
 					       "0",   "-1",
 					       "",    "0",
 					       "",    "",
-					       "1",   "4"};
+					       "1",   "",
+					       "4"};
 	static const char *const extend[22] = {TOKEN, "0", "0",    "0", "1",
 					       "",    "0", "9000", "",  "0",
 					       "0",   "0", "0",    "0", "4"};
@@ -372,7 +391,7 @@ static void test_history_entry(void)
 		request_tell(&r, &ask,
 			     &(struct release_words){told, "", "who did it"});
 		if (v == VERB_RELEASE) {
-			int at = r.words.n - 4;
+			int at = r.words.n - 5;
 
 			is_text(before.at[at], "", "at first it has none");
 			is_text(r.words.at[at], told, "a release tells it");
@@ -485,6 +504,7 @@ static const struct form {
 	{{"inside", "7"}, 2, PLAIN(SAID_INSIDE, 7, 0)},
 	{{"vanished", "7"}, 2, PLAIN(SAID_VANISHED, 7, 0)},
 	{{"done", "7", "900", "host b\n"}, 4, PLAIN(SAID_DONE, 7, 900)},
+	{{"done", "7", "-1", "host b\n"}, 4, PLAIN(SAID_DONE, 7, -1)},
 	{{"older", "7", "9007199254740991", "host b\n"},
 	 4,
 	 {.said = SAID_OLDER, .counter = 7, .busy.revision = 9007199254740991}},

@@ -655,7 +655,8 @@ static int forget(struct forcing *f)
 		return STATUS_FREE;
 	}
 	log_notice("forgotten",
-		   "forgotten what --once-per and --revision remembered");
+		   "forgotten what --once-per, --once-for and --revision "
+		   "remembered");
 	return STATUS_OK;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/url.h"
 #include "cli/servers.h"
 #include "lock/core/timing.h"
+#include "lock/wire/record.h"
 #include "run/describe.h"
 
 #define SPENT_MS 20 /* less of -w is not worth a crooked number in messages */
@@ -147,12 +148,37 @@ static void say_full(const struct job *j)
 	       most, describe_next(d->shown_key, next));
 }
 
+static void say_label_done(const struct job *j)
+{
+	const char *mark = seen(j)->mark ? seen(j)->mark : "";
+	char failure[RECORD_FAILURE_SIZE], when[48], forget[COMMAND_MAX];
+	char label[4 * LABEL_MAX + 1];
+	struct record by;
+
+	/* (what we saw last may be who holds it on another server) */
+	record_read(&by, mark, strlen(mark));
+	log_notice("already-ran", "%salready ran for %s on %s at %s%s%s",
+		   seen(j)->whose,
+		   format_bytes(j->o->once_for, strlen(j->o->once_for), label,
+				sizeof(label)),
+		   by.about[ABOUT_HOST][0] ? by.about[ABOUT_HOST]
+					   : "an anonymous host",
+		   wall_zoned(by.since_ms / 1000, when, sizeof(when)),
+		   record_failure(&by.end, failure),
+		   describe_command("; to run it again: ", "force-release",
+				    seen(j)->shown_key, " --marks", forget));
+}
+
 static void say_already_ran(const struct job *j)
 {
 	const struct sight *s = &seen(j)->sight;
 	char failure[RECORD_FAILURE_SIZE], forget[COMMAND_MAX];
 	char when[48], left[32];
 
+	if (seen(j)->lease.done_label) {
+		say_label_done(j);
+		return;
+	}
 	log_notice("already-ran",
 		   "%salready ran on %s at %s%s; not again for %s "
 		   "(--once-per); without --once-per it runs%s",
@@ -385,6 +411,7 @@ static int use_locks(struct job *j, struct fail *why)
 		.once_ms = j->by_hand ? 0 : o->once_ms,
 		.once_any = o->once_any,
 		.revision = j->by_hand ? 0 : o->revision + 1,
+		.label = j->by_hand ? NULL : o->once_for,
 		.guard_ms = servers_guard(s, o),
 		.ticket = s->n > 1 ? queue_ticket(wall_microseconds(), o->high)
 				   : 0,

@@ -255,14 +255,32 @@ static void print_others(const struct block *b)
 
 /* ---- the rest ---- */
 
+#define RAN_SIZE (3 * ABOUT_MAX + 64)
+
+static const char *ran_by(const struct view_mark *mark, char *buf, size_t size)
+{
+	char failure[RECORD_FAILURE_SIZE];
+	const char *command = mark->about[ABOUT_COMMAND];
+	char date[48], who[2 * ABOUT_MAX + 1] = "an anonymous holder";
+
+	if (mark->about[ABOUT_HOST][0])
+		(void)snprintf(who, sizeof(who), "%s@%s",
+			       mark->about[ABOUT_USER],
+			       mark->about[ABOUT_HOST]);
+	(void)snprintf(buf, size, "at %s%s by %s%s%s",
+		       wall_zoned(mark->since_ms / 1000, date, sizeof(date)),
+		       record_failure(&mark->end, failure), who,
+		       command[0] ? ", " : "", command);
+	return buf;
+}
+
 /* What runs have left behind: who ran what, when, and how it ended. */
 static void print_marks(const struct block *b)
 {
-	const struct view_mark *once = &b->v->once, *newest = &b->v->revision;
+	const struct view_mark *once = &b->v->once;
 	const char *host = once->about[ABOUT_HOST];
-	const char *command = newest->about[ABOUT_COMMAND];
-	char failure[RECORD_FAILURE_SIZE];
-	char date[48], left[32], who[2 * ABOUT_MAX + 1] = "an anonymous holder";
+	char failure[RECORD_FAILURE_SIZE], date[48], left[32];
+	char label[4 * LABEL_MAX + 1], ran[RAN_SIZE];
 
 	if (b->v->answers && once->number > 0)
 		block_line(
@@ -273,15 +291,16 @@ static void print_marks(const struct block *b)
 			wall_zoned(once->since_ms / 1000, date, sizeof(date)),
 			record_failure(&once->end, failure),
 			format_duration(once->number, left, sizeof(left)));
-	if (!b->v->answers || newest->number < 0)
-		return;
-	if (newest->about[ABOUT_HOST][0])
-		(void)snprintf(who, sizeof(who), "%s@%s",
-			       newest->about[ABOUT_USER],
-			       newest->about[ABOUT_HOST]);
-	block_line(b, "revision", "%" PRId64 " at %s by %s%s%s", newest->number,
-		   wall_zoned(newest->since_ms / 1000, date, sizeof(date)), who,
-		   command[0] ? ", " : "", command);
+	if (b->v->answers && b->v->label.number >= 0)
+		block_line(b, "label", "%s %s",
+			   format_bytes(b->v->label_text,
+					strlen(b->v->label_text), label,
+					sizeof(label)),
+			   ran_by(&b->v->label, ran, sizeof(ran)));
+	if (b->v->answers && b->v->revision.number >= 0)
+		block_line(b, "revision", "%" PRId64 " %s",
+			   b->v->revision.number,
+			   ran_by(&b->v->revision, ran, sizeof(ran)));
 }
 
 static void print_lock(const struct block *b)

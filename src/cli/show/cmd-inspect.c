@@ -79,13 +79,17 @@ static void json_problem(void *arg, const char *text)
 	json_word(arg, text);
 }
 
+/* `number`: the name of its number; NULL: it is that of a label. */
 static void json_mark(struct json *j, const struct view *v, const char *name,
 		      const char *number, const struct view_mark *mark)
 {
 	if (v->answers == 0 || mark->number < 0)
 		return;
 	json_open(j, name);
-	json_number(j, number, mark->number);
+	if (number)
+		json_number(j, number, mark->number);
+	else
+		json_bytes(j, "name", v->label_text, strlen(v->label_text));
 	json_time(j, "since", mark->since_ms);
 	json_about_flat(j, mark->about);
 	if (mark->end.outcome[0] != '\0')
@@ -120,6 +124,7 @@ static void json_all(const struct inspection *in, const struct fail *broken)
 	if (view_fence(v) >= 0)
 		json_number(&j, "fence", view_fence(v));
 	json_mark(&j, v, "once", "left_ms", &v->once);
+	json_mark(&j, v, "label", NULL, &v->label);
 	json_mark(&j, v, "revision", "number", &v->revision);
 	if (v->holders > 0)
 		json_hold(&j, &v->holder[0]);

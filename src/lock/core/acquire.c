@@ -315,11 +315,33 @@ static bool claim_again(struct lease *l, struct instant at)
 
 /* ---- the end of a round ---- */
 
+/* Our label is done, according to a node, and no majority denies it. A mark of
+ * --once-per or --revision stays true, so one node that has it is enough. The
+ * label changes: a node that was away has that of an earlier run, and it takes
+ * a majority to tell this from marks that were lost. */
+static bool label_is_done(const struct lease *l)
+{
+	int done = 0, denied = lease_votes(l, VOTE_YES);
+
+	for_each_node(l, n) {
+		if (n->vote != VOTE_NO)
+			continue;
+		done += n->last.said == SAID_DONE;
+		denied +=
+			n->last.said == SAID_BUSY || n->last.said == SAID_FULL;
+	}
+	return l->state == LEASE_ASKING && done > 0 && denied < quorum_of(l);
+}
+
 /* Reasons to give up: waiting would not change them. */
 static enum lease_end hopeless(struct lease *l)
 {
 	int refused = 0;
 
+	if (label_is_done(l)) {
+		l->done_label = true;
+		return END_DONE;
+	}
 	for_each_node(l, n) {
 		refused += n->vote == VOTE_DOWN && n->refused;
 		if (n->vote == VOTE_NO && n->last.said == SAID_FULL)
@@ -707,6 +729,8 @@ void acquire_voted(struct lease *l, struct lease_node *n,
 		   struct instant at)
 {
 	enum lease_end end = ending_of[a->said];
+	bool label =
+		a->said == SAID_DONE && a->busy.pttl_ms < 0 && l->conf.label;
 
 	if (a->said == SAID_GRANTED) {
 		granted(l, n, asked, a, at);
@@ -740,11 +764,12 @@ void acquire_voted(struct lease *l, struct lease_node *n,
 	n->grant.state = GRANT_NONE;
 	node_rest(n);
 	n->vote = VOTE_NO;
-	if (end != END_NONE) {
+	if (end != END_NONE && !(label && l->conf.nodes > 1)) {
 		/* if the lock was handed to us meanwhile, pass it on */
 		n->line.queued &= end == END_DONE || end == END_OLDER;
 		n->grant.unsure |= n->line.queued;
 		l->done_until = after(asked->sent, a->busy.pttl_ms);
+		l->done_label = label;
 		l->newest = a->busy.revision;
 		ending_begin(l, end, 0, at);
 		return;

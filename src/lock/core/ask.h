@@ -75,8 +75,11 @@ struct ask {
 				     (--once-per) */
 		int64_t revision; /* number revision - 1 is done (--revision);
 				     0: none */
-		bool mends;       /* once_ms or revision is what another client
-				     did: this node may have lost the mark */
+		bool labels;      /* the work with our label is done
+				     (--once-for) */
+		bool mends;       /* once_ms, revision or labels is what another
+				     client did: this node may have lost the
+				     mark */
 	} release;
 };
 
@@ -87,7 +90,7 @@ enum said {
 	SAID_GUARDED, /* the server restarted and may have forgotten a lease */
 	SAID_FULL,    /* max_waiters wait already */
 	SAID_SUPERSEDED, /* a newer waiter has our place */
-	SAID_DONE,       /* the work was done already: --once-per */
+	SAID_DONE,       /* the work was done already: --once-per, --once-for */
 	SAID_OLDER,      /* a newer one was done: --revision */
 	SAID_INSIDE,   /* the outer hold is a reader's, and we want to write */
 	SAID_VANISHED, /* the outer hold is gone, and its holder does not
@@ -123,8 +126,9 @@ struct answer {
 		int64_t pttl_ms;       /* what is left of the lease; -1: no
 					  expiry. Guarded: time left until it
 					  is not. Done: how long the work may
-					  not be repeated. Full: the number
-					  of waiters. Older: 0 */
+					  not be repeated; -1: not with our
+					  label. Full: the number of waiters.
+					  Older: 0 */
 		int64_t revision;      /* older: the newer one; else 0 */
 		int64_t holder_ttl_ms; /* the holder's T; 0: unknown */
 		int64_t ticket;        /* ours; 0: none */

@@ -63,10 +63,11 @@
 
 #define NODES_MAX 9
 #define CHANNELS 2
+#define LABEL_MAX 255
 
 /* How a hold ended: bits. */
 #define HOW_RAN 1  /* something ran under it: --min-hold applies */
-#define HOW_DONE 2 /* and is done: --once-per and --revision apply */
+#define HOW_DONE 2 /* and is done: it leaves its marks (--once-per...) */
 #define HOW_TOLD 4 /* record it on the servers although it was lost */
 
 /* The outer hold: that of the redlock that runs us, according to our
@@ -104,13 +105,16 @@ struct lease_conf {
 				   Borrowed */
 	int64_t once_ms;        /* since the hold began: --once-per */
 	bool once_any;          /* also if it failed, or was killed */
-	int64_t revision; /* number revision - 1 of the work, and not after a
-			     larger one; 0: it has none */
-	int64_t guard_ms; /* a node that has been up for less does not vote;
-			     0: all vote. See also struct lease */
-	int64_t ticket;   /* our ticket on several nodes: our arrival, in
-			     microseconds since 1970, or LEAD_US before */
-	bool reached;     /* nodes answered before: see lease_reached() */
+	int64_t revision;  /* number revision - 1 of the work, and not after a
+			      larger one; 0: it has none */
+	const char *label; /* of the work, and not if the last one had the same:
+			      --once-for. At most LABEL_MAX bytes, no control
+			      characters; NULL: it has none. Borrowed */
+	int64_t guard_ms;  /* a node that has been up for less does not vote;
+			      0: all vote. See also struct lease */
+	int64_t ticket;    /* our ticket on several nodes: our arrival, in
+			      microseconds since 1970, or LEAD_US before */
+	bool reached;      /* nodes answered before: see lease_reached() */
 	struct lease_outer outer;
 	uint64_t seed; /* of the jitter */
 };
@@ -133,7 +137,7 @@ enum lease_end {
 	END_BUSY,        /* still held by others when our wait ended */
 	END_FULL,        /* max_waiters were waiting already */
 	END_SUPERSEDED,  /* by a newer waiter */
-	END_DONE,        /* the work was done within --once-per */
+	END_DONE,        /* the work was done: --once-per, --once-for */
 	END_OLDER,       /* a newer --revision was done */
 	END_INSIDE,      /* SAID_INSIDE */
 	END_UNAVAILABLE, /* too few nodes answered */
@@ -261,7 +265,8 @@ struct lease {
 	/* The outer hold vanished. If its holder lives, it sets the lock again
 	 * by then. LONG_AGO: it has not vanished. */
 	struct instant outer_by;
-	struct instant done_until; /* END_DONE: when the mark ends */
+	struct instant done_until; /* END_DONE: when the mark ends ... */
+	bool done_label;           /* ... or it is that of our label */
 	int64_t newest;            /* END_OLDER: the newer one; else 0 */
 
 	/* acquiring, with a minority */

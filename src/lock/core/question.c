@@ -334,12 +334,14 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 	if (out->release.mends) {
 		once_ms = between(out->sent, l->done_until);
 		out->release.revision = l->end == END_OLDER ? l->newest + 1 : 0;
+		out->release.labels = l->done_label;
 	} else if (l->how & HOW_DONE) {
 		/* the mark counts from the begin of the work */
 		if (l->conf.once_ms > 0)
 			once_ms = l->conf.once_ms -
 				  between(l->held_from, out->sent);
 		out->release.revision = l->conf.revision;
+		out->release.labels = l->conf.label != NULL;
 	}
 	out->release.once_ms = once_ms > 0 ? once_ms : 0;
 }

@@ -141,8 +141,8 @@ static void fill_acquire(struct request *r, const struct ask *ask,
 	bool looks = conf->nodes > 1 || conf->guard_ms > 0;
 	bool plain = is_plain(conf) && !conf->supersede && !looks &&
 		     !ask->joins && conf->once_ms == 0 && conf->revision == 0 &&
-		     !ask->acquire.looks && !ask->acquire.newcomer &&
-		     ask->acquire.only == 0;
+		     !conf->label && !ask->acquire.looks &&
+		     !ask->acquire.newcomer && ask->acquire.only == 0;
 
 	request_flag(r, ACQUIRE_PLAIN, plain);
 	request_number(r, ACQUIRE_TTL, conf->ttl_ms);
@@ -159,6 +159,7 @@ static void fill_acquire(struct request *r, const struct ask *ask,
 	request_flag(r, ACQUIRE_LOOK, ask->acquire.looks);
 	request_number(r, ACQUIRE_REPLACE,
 		       ask->acquire.replaces ? conf->replace_ms : -1);
+	request_text(r, ACQUIRE_LABEL, conf->label ? conf->label : "");
 }
 
 static void fill_renew(struct request *r, const struct ask *ask,
@@ -193,7 +194,8 @@ static void fill_release(struct request *r, const struct ask *ask,
 		     is_plain(conf) && !ask->joins && !ask->release.queued &&
 			     ask->release.least_ms == 0 &&
 			     ask->release.once_ms == 0 &&
-			     ask->release.revision == 0);
+			     ask->release.revision == 0 &&
+			     !ask->release.labels);
 	request_number(r, RELEASE_RAISE, ask->fence);
 	request_number(r, RELEASE_LEAST, ask->release.least_ms);
 	request_flag(r, RELEASE_RAN, ask->release.ran);
@@ -201,6 +203,7 @@ static void fill_release(struct request *r, const struct ask *ask,
 	request_number(r, RELEASE_REVISION, ask->release.revision - 1);
 	request_flag(r, RELEASE_WITHHELD, ask->release.withheld);
 	request_flag(r, RELEASE_UNLOCK, false);
+	request_text(r, RELEASE_LABEL, ask->release.labels ? conf->label : "");
 	request_text(r, RELEASE_MARK, ""); /* see request_tell() */
 	request_text(r, RELEASE_ENTRY, "");
 	request_text(r, RELEASE_ENDING, "");
@@ -271,6 +274,7 @@ void request_tell(struct request *r, const struct ask *ask,
 	request_text(r, RELEASE_ENTRY, t->entry);
 	if (ask->release.mends && t->mark)
 		request_text(r, RELEASE_MARK, t->mark);
-	else if (ask->release.once_ms > 0 || ask->release.revision > 0)
+	else if (ask->release.once_ms > 0 || ask->release.revision > 0 ||
+		 ask->release.labels)
 		request_text(r, RELEASE_ENDING, t->ending);
 }

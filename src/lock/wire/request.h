@@ -20,7 +20,7 @@
 #include "lock/core/lease.h"
 #include "lock/wire/keys.h"
 
-#define ARGUMENTS_MOST 21
+#define ARGUMENTS_MOST 22
 /* of an extend: see src/lua/arguments */
 #define NUMBER_OTHER 0
 /* Later than any request of a client: a release in its name. */

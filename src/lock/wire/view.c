@@ -249,7 +249,7 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 #define SLOT "[ssssss]"
 #define HOLDER "[sssssssss]"
 #define WAITER "[sss]"
-#define SHAPE "[sssss[sss][" SLOT "*][" HOLDER "*][" WAITER "*]ssssss]"
+#define SHAPE "[sssss[sss][" SLOT "*][" HOLDER "*][" WAITER "*]sssssss]"
 
 /* Of several nodes, the largest counts. */
 static void add_mark(struct view_mark *largest, int64_t number,
@@ -264,6 +264,26 @@ static void add_mark(struct view_mark *largest, int64_t number,
 	largest->since_ms = by.since_ms;
 	largest->end = by.end;
 	memcpy(largest->about, by.about, sizeof(by.about));
+}
+
+/* Of several nodes, the last success counts. */
+static void add_label(struct view *v, const struct reply *mark)
+{
+	const char *end = memchr(mark->bytes, '\n', mark->len);
+	size_t n = end ? (size_t)(end - mark->bytes) : 0;
+	struct reply rest = {.bytes = mark->bytes + n, .len = mark->len - n};
+	int64_t before = v->label.number;
+	struct record by;
+
+	if (n == 0 || n > LABEL_MAX)
+		return;
+	rest.bytes++, rest.len--;
+	record_read(&by, rest.bytes, rest.len);
+	add_mark(&v->label, by.since_ms, &rest);
+	if (v->label.number == before)
+		return;
+	memcpy(v->label_text, mark->bytes, n);
+	v->label_text[n] = '\0';
 }
 
 const char *view_master(const struct reply *r, char buf[MASTER_SHOWN])
@@ -285,7 +305,7 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 	if (!reply_is(r, SHAPE) || strcmp(word->bytes, "view") != 0)
 		return request_misread(word->bytes, word->len, why);
 	if (v->answers == 0)
-		v->once.number = v->revision.number = -1;
+		v->once.number = v->revision.number = v->label.number = -1;
 	v->now_ms = reply_ms(reply_item(r, 2), 0);
 	if (counter < 0)
 		v->damaged |= reply_item(r, 1)->bytes[0] == 't'
@@ -299,6 +319,7 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 	add_mark(&v->once, signed_number(reply_item(r, 4)), reply_item(r, 13));
 	add_mark(&v->revision, signed_number(reply_item(r, 11)),
 		 reply_item(r, 12));
+	add_label(v, reply_item(r, 15));
 	if (shut > v->shut_ms)
 		v->shut_ms = shut;
 	if (shut <= 0)

@@ -81,11 +81,13 @@ struct view {
 	int64_t now_ms;    /* the clock of one server */
 	struct view_mark {
 		int64_t number; /* of the revision that succeeded; for how many
-				   ms it is not to be repeated; -1: none */
+				   ms it is not to be repeated; of the label,
+				   since_ms; -1: none */
 		int64_t since_ms;
 		struct record_end end;
 		char about[ABOUT_COUNT][ABOUT_MAX]; /* who ran it */
-	} revision, once;                           /* --revision, --once-per */
+	} revision, once, label; /* --revision, --once-per, --once-for */
+	char label_text[LABEL_MAX + 1];
 	unsigned int answers; /* nodes that answered: bits */
 	unsigned int held_on; /* nodes on which a client has it: bits */
 	unsigned int more_on; /* nodes with more holders than they listed:
