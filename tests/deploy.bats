@@ -143,9 +143,62 @@ nobody() { ! kill -0 "$1" 2>/dev/null; }
 	run -0 --separate-stderr env PATH="$T:$PATH" REDLOCK_PASSWORD_FILE="$T/password" "${words[@]}"
 	[ -z "$output" ]
 	[[ $stderr = *"already ran"* ]]
-	for file in redis.yaml cronjob.yaml; do at "examples/kubernetes/$file"; done
+	for file in redis.yaml cronjob.yaml migrate.yaml; do at "examples/kubernetes/$file"; done
 	REDISCLI_AUTH=s3cret cli a config set requirepass '' >/dev/null
 }
+
+# Each pod of the release runs the init container's line, in the labels' release.
+pods() { # RELEASE N: "$pod" are their processes
+	local c='spec template spec initContainers 0' yaml=examples/kubernetes/migrate.yaml
+	local words i
+	# shellcheck disable=SC2086
+	mapfile -t words < <(at $yaml $c command && at $yaml $c args)
+	# shellcheck disable=SC2086
+	[[ $(at $yaml $c env) = *'"name": "REDLOCK_ONCE_FOR", "valueFrom": '*"labels['release']"* ]]
+	pod=()
+	for ((i = 0; i < $2; i++)); do
+		REDLOCK_ONCE_FOR=$1 PATH=$T:$PATH launch --default all "${words[@]}" 2>"$T/err.$1.$i" 3>&- &
+		pod+=($!)
+		helpers="$helpers $!"
+	done
+}
+@test "Kubernetes: of eight init containers one migrates; one that is killed is replaced" {
+	local n i holder
+	printf '%s\n' '#!/bin/sh' 'echo begin >>"${0%/*}/runs"' \
+		'while [ -e "${0%/*}/slow" ]; do sleep 0.05; done' \
+		'[ ! -e "${0%/*}/broken" ] || { echo failed >>"${0%/*}/runs"; exit 3; }' \
+		'echo end >>"${0%/*}/runs"' >"$T/migrate"
+	chmod +x "$T/migrate"
+	: >"$T/slow"
+	pods 42 8
+	wait_until eval '[ "$(queue_of shop:migrate)" = 7 ]'
+	holder=$(redlock inspect shop:migrate --json | grep -o '"pid":[0-9]*' | head -n 1)
+	holder=${holder#*:}
+	kill -9 "$holder" # with all its memory, as the kernel's OOM killer does
+	wait_until eval '[ "$(runs)" = "begin begin " ]'
+	rm "$T/slow"
+	for ((i = 0; i < 8; i++)); do
+		n=0
+		wait "${pod[i]}" || n=$?
+		[ "$n" = "$([ "${pod[i]}" = "$holder" ] && echo 137 || echo 0)" ]
+	done
+	[ "$(runs)" = 'begin begin end ' ]
+	[ "$(cat "$T"/err.42.* | grep -c ': already ran for 42 on ')" = 6 ]
+	# a pod that starts later, and the next release, whose migrations fail at first
+	pods 42 1
+	wait "${pod[0]}"
+	: >"$T/broken"
+	pods 43 1
+	n=0
+	wait "${pod[0]}" || n=$?
+	[ "$n" = 3 ]
+	rm "$T/broken"
+	pods 43 8
+	wait "${pod[@]}"
+	[ "$(runs)" = 'begin begin end begin failed begin end ' ]
+}
+runs() { tr '\n' ' ' <"$T/runs"; }
+queue_of() { cli a zcount "$1:redlock:{$1}:queue" 0 +inf; }
 
 @test "compose: two replicas of the worker take turns" {
 	local words i
