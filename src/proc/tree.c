@@ -49,7 +49,6 @@ struct sweep {
 	bool spare;        /* the guards of nested runs */
 	bool pass;         /* started by keepers, and all below them */
 	int passed;        /* their number */
-	bool running;      /* those that have ended do not count */
 	bool living;       /* dying ones do not count, and the first that does
 			      is enough */
 	struct instant by; /* stop then */
@@ -226,13 +225,6 @@ static bool has_ended(pid_t pid)
 	       errno == ENOENT && is_dying(pid);
 }
 
-static bool counts(pid_t pid, const struct sweep *s)
-{
-	if (s->running)
-		return !has_ended(pid);
-	return !s->living || !is_dying(pid);
-}
-
 /* A guard leads a session of its own. */
 static bool is_guard(pid_t pid)
 {
@@ -246,7 +238,7 @@ static void meet(pid_t pid, struct sweep *s)
 		return;
 	}
 	if (s->sig == 0 || (s->spare && is_guard(pid)))
-		s->reach.met += counts(pid, s);
+		s->reach.met += !s->living || !is_dying(pid);
 	else
 		send(pid, s->sig, &s->reach);
 	if (s->beat)
@@ -419,10 +411,14 @@ void tree_strike(pid_t root, bool spare, struct instant by)
 int tree_count(pid_t root, struct instant by)
 {
 	static pid_t found[FOUND_MAX];
-	struct sweep s = {.running = true, .found = found, .by = by};
+	struct sweep s = {.found = found, .by = by};
+	int ended = 0;
 
 	walk(root, &s);
-	return s.reach.met;
+	/* afterwards: whoever has thousands of children would hold us up */
+	for (int i = 0; i < s.n && before(now(), by); i++)
+		ended += has_ended(found[i]);
+	return s.reach.met - ended;
 }
 
 bool tree_is_alive(pid_t root)

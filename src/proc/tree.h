@@ -55,8 +55,9 @@ void tree_signal(pid_t root, int sig, const struct manner *how,
  * nested runs. */
 void tree_strike(pid_t root, bool spare, struct instant by);
 
-/* How many processes it finds below `root` until then, without those that have
- * ended and are not reaped. Only the thread that renews may call this. */
+/* How many processes it finds below `root` until then, without those that it
+ * then still sees have ended and are not reaped. Only the thread that renews
+ * may call this. */
 int tree_count(pid_t root, struct instant by);
 
 /* Whether it is stopped, by a signal and not by a debugger. */
