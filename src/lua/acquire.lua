@@ -45,7 +45,10 @@ local function granted(e)
 	if e == L.mine or ARG.outer ~= '' then
 		stop, by = stop_of(L, s)
 	end
-	line('zrem', L.token .. ' ' .. L.stands, L.token)
+	-- (if memory is full, it would let a new one in)
+	if ticket > 0 or e == L.mine then
+		line('zrem', L.token .. ' ' .. L.stands, L.token)
+	end
 	save(L)
 	local more = e.n > 0 or stop >= 0 or L.server
 	return {'granted', L.c, e.fence, L.now, longest_lease(L, s), more and e.n, stop, by,
@@ -112,12 +115,13 @@ elseif L.mine then
 	drop(L, L.token)
 	leave(L, s, L.token)
 	put_slot(L, s)
+	L.mine = nil
 end
 if ARG.outer ~= '' then
 	local outer = counts(L, read_entry(unpack(call('hmget', S, 'hold:' .. ARG.outer,
 	    'who:' .. ARG.outer))))
 	local s = slot(L, outer and outer.n or ARG.outerslot + 0)
-	if (outer or s.fam == ARG.outer) and lives(L, s) then
+	if not L.mine and (outer or s.fam == ARG.outer) and lives(L, s) then
 		if reads(s.fam) and not own.shared then
 			write()
 			return {'inside', L.c or 0}

@@ -59,7 +59,7 @@ end
 -- `outcome`, it drops all. The history gets as many of them as it has room for.
 local NOTED_MOST = 100
 local function sweep(L, s, but, outcome)
-	local one = s.count == 1 and s.last ~= but and s.holder
+	local one = s.count == 1 and s.holder
 	local found = one and {[s.last] = one} or {}
 	if not one then
 		local flat, who = call('hgetall', S), {}
@@ -75,14 +75,14 @@ local function sweep(L, s, but, outcome)
 		for name, text in pairs(who) do
 			local token = match(name, '^hold:(.*)$')
 			if token and token ~= but then
-				found[token] = read_entry(text, who['who:' .. token] or '')
+				found[token] = read_entry(text, who['who:' .. token])
 			end
 		end
 	end
-	local before, noted = {fam = s.fam, moved = s.moved}, 0
+	local noted = 0
 	s.ends, s.count, s.last, s.holder = 0, 0, '-', nil
 	for token, e in pairs(found) do
-		local old = before.fam == '-' or e.fence < before.moved
+		local old = e.fence < s.moved
 		if e.n == s.n and (outcome or old or e.ends <= L.now) then
 			drop(L, token)
 			noted = noted + 1
@@ -145,17 +145,14 @@ end
 -- or memory is full.
 local function enter(L, s, who, standing, ms, flag, again)
 	local is_us, fresh, set = who == L.token, s.ends <= L.now, nil
-	local fam = again and again ~= 'shared:' and again
-	    or standing.shared and 'shared:' .. str(L.us) or who
+	local fam = again ~= 'shared:' and again or standing.shared and 'shared:' .. str(L.us) or who
 	if fresh and s.n == 0 and L.face ~= fam then
-		if L.face and L.face == s.fam then
+		if L.face == s.fam then
 			call('del', K)
 		end
-		set = try('set', K, fam, 'nx', 'px', str(ms))
-		L.face = nil
-		if set and set.err and is_us then
-			call('set', K, fam, 'nx', 'px', str(ms)) -- fails, and says why
-		elseif not set or set.err then
+		-- (ours fails, and says why)
+		set = (is_us and call or try)('set', K, fam, 'nx', 'px', str(ms))
+		if not set or set.err then
 			return nil
 		end
 		L.face = fam
@@ -169,8 +166,7 @@ local function enter(L, s, who, standing, ms, flag, again)
 		if not again then
 			mark_moved(L, s)
 		end
-		if s.n == 0 and L.stop
-		    or s.n > 0 and call('hexists', S, 'stop:' .. s.n) == 1 then
+		if call('hexists', S, 'stop:' .. s.n) == 1 then
 			L.drops[#L.drops + 1] = 'stop:' .. s.n
 		end
 	end

@@ -9,13 +9,12 @@
 -- them as a table; nil: it is not redlock's.
 local HEARTBEAT, GONE, GRANT, LEAD = 5000000, 15000000, 2000, 60000000
 local function read_standing(text)
-	local ttl, slots, flags = match(text or '', '^([1-9]%d*) ([1-9]%d*) (%S+)\n')
+	local ttl, slots, flags = match(text, '^([1-9]%d*) ([1-9]%d*) (%S+)\n')
 	if ttl and ttl + 0 <= 1e12 and slots + 0 <= 1000 then
-		texts[ttl + 0] = ttl
 		return {text = text, ttl = ttl + 0, slots = slots + 0,
-		    shared = flags ~= '-' and flags:find('r'),
-		    supersedes = flags ~= '-' and flags:find('s'),
-		    high = flags ~= '-' and flags:find('p')}
+		    shared = flags:find('r'),
+		    supersedes = flags:find('s'),
+		    high = flags:find('p')}
 	end
 end
 -- A command on the line. A key of another type is deleted: the waiters come back.

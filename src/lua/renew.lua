@@ -53,6 +53,7 @@ if e and e.flag ~= 'r' and max(e.ends, ARG.ends + 0) > L.now and stands_still(L,
 		ttl = max(ttl > 0 and ttl or e.ttl, ms)
 		e.ttl = max(e.ttl, ttl)
 		keep(L, s, L.token, e, ttl)
+		put_who(L, L.token, e)
 	else
 		e.flag, e.number = '', max(e.number, L.number)
 		keep(L, s, L.token, e, ttl)
