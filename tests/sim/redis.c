@@ -337,15 +337,18 @@ static void do_get(struct redis *r, const struct args *a)
 /* Of the strings the scripts read, from the start. */
 static void do_getrange(struct redis *r, const struct args *a)
 {
-	size_t last = (size_t)strtoull(a->at[3].at, NULL, 10);
+	size_t first = (size_t)strtoull(a->at[2].at, NULL, 10);
+	size_t end = (size_t)strtoull(a->at[3].at, NULL, 10) + 1;
 	struct key *k;
 
 	if (!typed(r, a->at[1], TYPE_STRING, &k))
 		return;
-	say_text(r, (struct bytes){k ? k->text : "", !k ? 0
-						     : k->len > last + 1
-							     ? last + 1
-							     : k->len});
+	if (!k || first >= k->len)
+		say_text(r, (struct bytes){"", 0});
+	else
+		say_text(r,
+			 (struct bytes){k->text + first,
+					(k->len < end ? k->len : end) - first});
 }
 
 static void do_mget(struct redis *r, const struct args *a)
