@@ -708,7 +708,7 @@ waits_for_gun() { # N: its shell has begun to wait
 			redlock -k job --revision 21 -- witness "$T"
 		wait_until eval '[ "$(cli "$n" --raw hget "$state" revision | head -n 1)" = 22 ]'
 	done
-	redlock inspect job | grep -q '^  revision  22, by '
+	redlock inspect job | grep -q '^  revision  22 at .* by '
 	[ "$(holds)" = 4 ]
 }
 

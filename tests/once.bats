@@ -201,7 +201,7 @@ label() { cli a --raw hget "$state" label | head -n 1; }
 	skips v1
 	[[ $output = *' UTC (failed, exit 4); to run it again'* ]]
 	redlock inspect job | grep -Eq "^  label     v1 at 20[-0-9: ]* UTC \(failed, exit 4\) by .*, sh\$"
-	as_in_manual "$(redlock inspect job --json)" 'assert d["label"]["name"] == "v1" and
+	as_in_manual "$(redlock inspect job --json)" 'assert d["label"]["name"] == "v1" and \
 d["label"]["outcome"] == "failed" and d["label"]["exit"] == 4 and d["label"]["command"] == "sh"'
 	run -124 redlock -q -k job --once-for v2 --once-counts any --max-hold 50ms -- sleep 5
 	skips v2

@@ -297,7 +297,7 @@ static void test_scripts(void)
 	static const char *const marks[] = {
 		[VERB_ACQUIRE] = "'granted'",
 		[VERB_CONFIRM] = "'healed'",
-		[VERB_RELEASE] = "serve(L,-1)",
+		[VERB_RELEASE] = "handed=serve(L)",
 	};
 
 	for (int v = VERB_ACQUIRE; v <= VERB_RELEASE; v++) {
