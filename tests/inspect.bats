@@ -337,6 +337,21 @@ d['others'][0]['fence'] == d['counter']"
 	cli a del 'job:redlock:{job}:queue' >/dev/null
 }
 
+@test "a state of another type is left as it is by who only looks, and inspect says so" {
+	local state='job:redlock:{job}:state' verb
+
+	cli a set "$state" precious >/dev/null
+	for verb in 'inspect job' 'inspect job --json' 'inspect job --max-age 1h' list \
+		'history job' 'wait job -w 1' 'doctor job'; do
+		# shellcheck disable=SC2086 # words
+		"$REDLOCK" $verb -u "$url" >"$T/out" || true
+		[ "$(cli a get "$state")" = precious ]
+		[[ $verb != inspect* || $(cat "$T/out") = *'state is of another type'* ]]
+	done
+	redlock -k job -- true # a client with a token replaces it
+	[ "$(cli a type "$state")" = hash ]
+}
+
 @test "a missing right is reported: the lock is not shown as free or foreign" {
 	local right
 

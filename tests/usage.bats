@@ -390,7 +390,7 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 	local n
 	for n in $(sed -n 's/^\tSTATUS_[A-Z_]* = \([0-9]*\).*/\1/p' \
 		"$top/src/cli/command.h"); do
-		grep -q "^@test \"P7 status $n " "$BATS_TEST_FILENAME"
+		grep -q "^@test \"status $n " "$BATS_TEST_FILENAME"
 	done
 	[ -n "$n" ]
 }

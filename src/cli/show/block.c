@@ -95,6 +95,9 @@ void find_problems(const struct query *query, const struct snapshot *s,
 	for (int i = 0; i < listed_holders(v); i++)
 		look_at_holder(v, &v->holder[i], &t);
 	look_at_line(v, &t);
+	if (v->damaged & DAMAGED_STATE)
+		found(&t, "its state is of another type, and tells nothing of "
+			  "holders; the next run replaces it");
 	if (query_replica(query))
 		found(&t, "%s", query_replica(query)->text);
 	for (int i = 0; i < t.nodes; i++)
