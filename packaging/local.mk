@@ -45,6 +45,9 @@ check-packages: tarball
 	$(srcdir)/scripts/check-packages.sh $(distdir).tar.gz build-packages
 release: all
 	cd $(srcdir) && MAKE='$(MAKE)' scripts/release.sh $(VERSION)
+# What it made, installed from these files alone in fresh systems, as root.
+check-release:
+	cd $(srcdir) && scripts/check-release.sh release
 
-.PHONY: check-aarch64 check-deb check-image check-packages check-static deb \
+.PHONY: check-aarch64 check-deb check-image check-packages check-release check-static deb \
 	release static tarball

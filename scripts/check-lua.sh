@@ -33,7 +33,7 @@ for name in ${names:?no scripts in embed-lua.sh}; do
 	code=$(printf '%s\n' "${text:?"$name" is empty}" | "$luac" -l -p -)
 	foreign=$(echo "$code" | awk '
 		/SETGLOBAL/ { print "sets " $NF }
-		/GETGLOBAL/ && " ARGV KEYS redis ipairs math pairs select string " \
+		/GETGLOBAL/ && " ARGV KEYS redis ipairs math next pairs select string " \
 		    "tonumber tostring type unpack " !~ " " $NF " " {
 			print "uses " $NF
 		}' | sort -u)

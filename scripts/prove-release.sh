@@ -77,6 +77,7 @@ deb                   60   check-deb
 packages              30   check-packages
 distcheck             60   distcheck
 release              120   release
+install               60   check-release
 reproducible         120   release
 '
 
@@ -119,7 +120,8 @@ run_leg() { # NAME
 	deb | image | packages | aarch64) make "check-$1" ;;
 	distcheck) many distcheck ;;
 	release) make release VERSION="$(version)" && rm -rf ../release && cp -r release .. ;;
-	reproducible) reproducible ;;
+	install) needs_release && scripts/check-release.sh ../release ;;
+	reproducible) needs_release && reproducible ;;
 	esac
 }
 version() { sed -n 's/^AC_INIT(\[redlock\], \[\([^]]*\).*/\1/p' configure.ac; }
@@ -157,13 +159,15 @@ faults() {
 	done
 	figure "$held holds"
 }
-# The same files from a second clone, at another place, time and umask; only the
-# sources of the libraries are the same download.
-reproducible() {
+needs_release() {
 	[ -e ../release/SHA256SUMS ] || {
 		echo 'skipped: the leg release has not passed'
 		return 77
 	}
+}
+# The same files from a second clone, at another place, time and umask; only the
+# sources of the libraries are the same download.
+reproducible() {
 	dir=$(mktemp -d) || return
 	(
 		umask 027
@@ -185,7 +189,7 @@ cannot() { # NAME TARGET
 		echo 'no release of Debian has this server'
 		return
 		;;
-	systems-* | deb | image)
+	systems-* | deb | image | install)
 		[ "$(id -u)" = 0 ] || { echo 'needs root'; return; }
 		unshare -m -p -f true 2>/dev/null || { echo 'may not make namespaces'; return; }
 		;;
@@ -289,7 +293,7 @@ prepare() {
 	[ -e "$tree/.git" ] || git clone -q . "$tree" || exit
 	if [ "$(cat build-prove/built 2>/dev/null)" != "$commit" ]; then
 		say "building $commit"
-		rm -f build-prove/built
+		rm -rf build-prove/built build-prove/release
 		(
 			cd "$tree" && git fetch -q ../.. HEAD &&
 				git checkout -q --force --detach "$commit" &&

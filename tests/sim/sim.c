@@ -646,7 +646,7 @@ static void check_waits(void)
 	if (waiting.longest_ms < longest)
 		waiting.longest_ms = longest;
 	limit_ms = waiting.longest_ms + HEARTBEAT_MS +
-		   GRANT_MS * (1 + waiting.dead);
+		   (int64_t)GRANT_MS * (1 + waiting.dead);
 	if (w.us - waiting.since_us > limit_ms * 1180)
 		violated("a slot is free, and nobody gets it for %" PRId64
 			 " ms; longest T %" PRId64 ", %d died in line",
