@@ -49,6 +49,7 @@ struct sweep {
 	bool spare;        /* the guards of nested runs */
 	bool pass;         /* started by keepers, and all below them */
 	int passed;        /* their number */
+	bool running;      /* those that have ended do not count */
 	bool living;       /* dying ones do not count, and the first that does
 			      is enough */
 	struct instant by; /* stop then */
@@ -339,7 +340,12 @@ static void walk(pid_t root, struct sweep *s)
 			s->cut = true;
 			return;
 		}
-		meet_children(s->found[i], s);
+		/* not when it was met: between thousands of children of one
+		 * process nobody looks at the time */
+		if (s->running && has_ended(s->found[i]))
+			s->reach.met--;
+		else
+			meet_children(s->found[i], s);
 	}
 }
 
@@ -411,14 +417,10 @@ void tree_strike(pid_t root, bool spare, struct instant by)
 int tree_count(pid_t root, struct instant by)
 {
 	static pid_t found[FOUND_MAX];
-	struct sweep s = {.found = found, .by = by};
-	int ended = 0;
+	struct sweep s = {.running = true, .found = found, .by = by};
 
 	walk(root, &s);
-	/* afterwards: whoever has thousands of children would hold us up */
-	for (int i = 0; i < s.n && before(now(), by); i++)
-		ended += has_ended(found[i]);
-	return s.reach.met - ended;
+	return s.reach.met;
 }
 
 bool tree_is_alive(pid_t root)

@@ -56,8 +56,8 @@ void tree_signal(pid_t root, int sig, const struct manner *how,
 void tree_strike(pid_t root, bool spare, struct instant by);
 
 /* How many processes it finds below `root` until then, without those that it
- * then still sees have ended and are not reaped. Only the thread that renews
- * may call this. */
+ * then knows to have ended, though they are not reaped. Only the thread that
+ * renews may call this. */
 int tree_count(pid_t root, struct instant by);
 
 /* Whether it is stopped, by a signal and not by a debugger. */
