@@ -363,7 +363,7 @@ d['others'][0]['fence'] == d['counter']"
 		[[ $output == *'redlock doctor KEY prints the rights that redlock needs'* ]]
 	done
 	# nor is the holder told that it has nothing
-	for right in get hmget; do
+	for right in getrange hmget; do
 		cli a acl setuser joe +@all "-$right" >/dev/null
 		REDISCLI_AUTH=x run -77 "$REDLOCK" unlock -u "$url" --user joe \
 			--token "$(cli a get job)" job
