@@ -196,11 +196,10 @@ static void find_mine(struct inspection *in)
 				 (v->holder[i].slot == 0 ? ~foreign : ~0U);
 	has = __builtin_popcount(nodes);
 	silent = n - __builtin_popcount(v->answers);
-	if (query_replica(in->query))
-		in->mine = MINE_UNKNOWN;
-	else if (has >= q)
+	if (has >= q && !query_replica(in->query))
 		in->mine = MINE_YES;
-	else if (has + silent >= q || v->shut_ms > 0 || v->counter < seen)
+	else if (query_replica(in->query) || has + silent >= q ||
+		 v->shut_ms > 0 || v->counter < seen)
 		in->mine = MINE_UNKNOWN;
 	else
 		in->mine = MINE_NO;
