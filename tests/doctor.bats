@@ -143,7 +143,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	wait_until contains "$T/seen" seen-all
 	# (the list is waited for for less than no time, which is an error)
 	grep -v 'job:redlock:doctor:' "$T/seen" >"$T/other"
-	none "$(grep -Eiv '"(eval|evalsha|info|role|get|exists|type|pttl|time|zscore|zrange|zcount|zrangebyscore|zrevrange|lindex|hget|hmget|hgetall|hexists|xrevrange|select|scan|config|acl|ping|monitor)"|^OK|"blpop" "redlock:\{doctor\}:rights" "-1"' \
+	none "$(grep -Eiv '"(eval|evalsha|info|role|get|getrange|exists|type|pttl|time|zscore|zrange|zcount|zrangebyscore|zrevrange|lindex|hget|hmget|hgetall|hexists|xrevrange|select|scan|config|acl|ping|monitor)"|^OK|"blpop" "redlock:\{doctor\}:rights" "-1"' \
 		"$T/other")"
 	none "$(grep -i '"config" "set"' "$T/seen")"
 	# and what was of the trial has no other key in it

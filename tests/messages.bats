@@ -127,7 +127,7 @@ wipe=$'\r\e[J'
 @test "a holder that does not describe itself leaves no empty brackets" {
 	keep --no-describe
 	on_terminal size:24x120 "wait:lease left" "run:kill $worker" -- -- echo done
-	[[ $output = *'in line): an anonymous holder, '*'s, lease left '* ]]
+	[[ $output = *'in line): held '*'s by an anonymous holder, lease left '* ]]
 	[[ $output != *'()'* ]]
 	let_go
 }

@@ -137,24 +137,25 @@ end
 if newcomer then -- its clock may be wrong
 	ticket = min(max(ticket, came - 1000000), came + 1000000)
 end
--- Calls f(member, who, standing) for each --supersede waiter from one ticket to another.
-local function superseding(from, to, f)
+-- The --supersede waiters from one ticket to another: {MEMBER TOKEN ABOUT} of each.
+local function superseding(from, to)
+	local found = {}
 	for _, other in ipairs(line('zrangebyscore', from, to)) do
 		local who, rest = match(other, '^(%S+) ()')
 		local its = who and read_standing(other:sub(rest))
 		if its and its.supersedes then
-			f(other, who, its)
+			found[#found + 1] = {other, who, match(its.text, '\n(.*)$')}
 		end
 	end
+	return found
 end
 if supersedes then
 	local word, by = try('lindex', I, -1), nil
 	by = type(word) == 'string' and match(word, '^superseded\n(.*)$')
 	-- who is not in line any more may have missed the word
 	if not by and ticket > 0 and not line('zscore', L.token .. ' ' .. L.stands) then
-		superseding('(' .. str(ticket), '+inf', function(_, _, its)
-			by = match(its.text, '\n(.*)$')
-		end)
+		local newer = superseding('(' .. str(ticket), '+inf')
+		by = #newer > 0 and newer[#newer][3]
 	end
 	if by then
 		write()
@@ -198,11 +199,11 @@ if ticket == 0 or newcomer then
 	stand(L, ticket)
 end
 if supersedes and (ARG.ticket == '0' or newcomer) then
-	superseding('(0', '(' .. str(ticket), function(other, who)
-		line('zrem', other, who)
-		local word = 'superseded\n' .. match(L.stands, '\n(.*)$')
-		L.bells[who] = {60000, word, word} -- a client that listens takes one
-	end)
+	local word = 'superseded\n' .. match(L.stands, '\n(.*)$')
+	for _, older in ipairs(superseding('(0', '(' .. str(ticket))) do
+		line('zrem', older[1], older[2])
+		L.bells[older[2]] = {60000, word, word} -- a client that listens takes one
+	end
 end
 local place = place_of(ticket)
 -- the slot that is free first

@@ -30,6 +30,10 @@ local function rolled_back(L)
 	server(L)
 	return L.is_other
 end
+-- When `shut` was decided, by the clock as it is now: see state.lua.
+local function lost_at(L)
+	return num(L.puts.lost or call('hget', S, 'lost'))
+end
 -- How many ms are left until this server has been up for `ms`: before that it may
 -- have forgotten a lease. (Uptime is in whole seconds; assume the last just began. It
 -- is negative if the clock was set back since the start: then it counts from when
@@ -38,7 +42,7 @@ local function young_for(L, ms)
 	server(L)
 	local up = L.uptime
 	if up < 0 then
-		up = L.is_other and 0 or max(0, L.now - num(call('hget', S, 'lost')))
+		up = L.is_other and 0 or max(0, L.now - lost_at(L))
 	end
 	return ms > 0 and max(0, ms + 1000 - up) or 0
 end
@@ -74,7 +78,7 @@ local function data_lost(L)
 		L.born = L.c
 		put(L, 'born', L.born)
 	else -- it may have been noticed before, but not before it happened
-		since = num(call('hget', S, 'lost'))
+		since = lost_at(L)
 		since = since * 1000 < seen and L.now or since
 	end
 	shut(L, L.longest, since)

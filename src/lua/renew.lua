@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Renews a lease, raises the counter, and registers again a client that the
--- server has forgotten. A lease is renewed until it is over; if the server has
--- forgotten a renewal, until that would be over.
+-- server has forgotten. A lease that is over is renewed if nobody came (the clock was
+-- set ahead, or the client's stood still), but not by a late copy of a request.
 --
 -- ARG, besides those of start.lua:
 --   plain    "1": see plain.lua
@@ -45,7 +45,7 @@ local function returns()
 	return L.now < ARG.ends + 0 and (lost or alone and L.seen > 0) and moved <= L.seen
 end
 -- a late copy of our first request may have put us into another slot
-if e and e.flag ~= 'r' and max(e.ends, ARG.ends + 0) > L.now and stands_still(L, e)
+if e and e.flag ~= 'r' and (e.ends > L.now or L.number > e.number) and stands_still(L, e)
     and (L.number == 0 or e.n == ARG.slot + 0) then
 	ms = e.ends - L.now
 	said = (lost or s.n == 0 and not look(L)) and 'healed' or 'yes'

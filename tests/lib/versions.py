@@ -12,7 +12,7 @@ import sys
 # what scripts could call in Redis 2.6; Lua 5.1 has more
 FUNCTIONS = set("""redis.call redis.pcall string.find string.format string.gmatch string.gsub
 string.match string.sub table.sort math.ceil math.floor math.max math.min ipairs pairs pcall select
-tonumber tostring type unpack""".split())
+next tonumber tostring type unpack""".split())
 # optional: an older server refuses it, and the script goes on without it
 REPLACED = {("xadd", "nomkstream")}
 STRING = re.compile(r"'(?:[^'\\]|\\.)*'")
