@@ -563,7 +563,7 @@ static bool is_quoted(const char *password)
 
 const char *password_doubt(const struct secret *s, char buf[DOUBT_SIZE])
 {
-	char password[PASSWORD_MAX], file[DOUBT_SIZE / 2] = "";
+	char password[PASSWORD_MAX] = "", file[DOUBT_SIZE / 2] = "";
 	struct fail why;
 	bool has;
 

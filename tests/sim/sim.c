@@ -475,9 +475,11 @@ static bool is_foreign(int node)
 {
 	const char *face = redis_get(redis_at(node), KEY);
 	const char *slot = redis_field(redis_at(node), PART("state"), "slot:0");
-	size_t len = slot ? strcspn(slot, " ") : 0;
 
-	return face && (strlen(face) != len || memcmp(face, slot, len) != 0);
+	if (!face || !slot)
+		return face != NULL;
+	return strlen(face) != strcspn(slot, " ") ||
+	       strncmp(face, slot, strlen(face)) != 0;
 }
 
 /* Other programs see the holder of slot 0. */
@@ -655,7 +657,7 @@ static void check_waits(void)
 	/* (a loss may be noticed one poll later, and shuts from then on; of
 	 * several nodes, waiters whose rounds met may need another one) */
 	limit_ms = waiting.longest_ms + HEARTBEAT_MS +
-		   GRANT_MS * (1 + waiting.dead) +
+		   (int64_t)GRANT_MS * (1 + waiting.dead) +
 		   (n_losses > 0 || n_nodes > 1 ? HEARTBEAT_MS : 0);
 	if (w.us - waiting.since_us > limit_ms * 1180)
 		violated("a slot is free, and nobody gets it for %" PRId64
