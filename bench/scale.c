@@ -127,7 +127,7 @@ static void go_on(struct one *o, struct instant at)
 	case LEASE_OVER:
 		ended += l->end != END_RELEASED;
 		asked_again++;
-		if (client_again(&o->client, INT64_MAX) < 0)
+		if (client_again(&o->client, INT64_MAX, true) < 0)
 			die("out of memory");
 		break;
 	case LEASE_ASKING:
@@ -214,8 +214,9 @@ static void start(const struct endpoint *ep, int keys, int each)
 		ones[i].key = i % keys;
 		ones[i].until = ones[i].wake = NEVER;
 		if (client_init(&ones[i].client, ep, ones[i].name, (size_t)n,
-				&who, &conf, &why) < 0)
+				&conf, &why) < 0)
 			die("out of memory");
+		client_describe(&ones[i].client, &who);
 		n_ones++;
 		run_one(&ones[i]);
 		while (settled < n_ones - 64) /* its backlog is short */
