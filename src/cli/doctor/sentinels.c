@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -176,13 +177,18 @@ static void judge(const struct sentinel_group *c)
 
 static void check_group(struct exam *e, int node)
 {
-	static struct endpoint member[PLACES_MAX];
-	struct sentinel_group c = {
-		.e = e, .group = &e->servers->endpoint[node], .member = member};
+	const struct endpoint *group = &e->servers->endpoint[node];
+	struct endpoint *member =
+		calloc((size_t)group->places, sizeof(*member));
+	struct sentinel_group c = {.e = e, .group = group, .member = member};
 	struct fanout s;
 	struct fail why;
 	struct got got;
 
+	if (!member) {
+		e->incomplete = true;
+		return;
+	}
 	for (int i = 0; i < c.group->places; i++)
 		member_endpoint(c.group, &c.group->at[i], &member[i]);
 	if (fanout_open(&s, member, c.group->places,
@@ -194,6 +200,7 @@ static void check_group(struct exam *e, int node)
 		judge(&c);
 	}
 	fanout_close(&s);
+	free(member);
 }
 
 void check_sentinels(struct exam *e)
