@@ -1116,7 +1116,7 @@ REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this ru
 	[ ! -s "$T/err" ]
 	kill "$tool"
 	finish
-	grep -q '^redlock: job: released after .*[0-9]s' "$T/err"
+	grep -qE '^redlock: job: released after [0-9.]+m?s$' "$T/err"
 	TERM=xterm run pty "wait:-" 'run:sleep 0.3' 'send:^C' -- \
 		"$REDLOCK" lock -q -u "$url" --hold -t 5s job
 	[[ $output != *holding* ]]

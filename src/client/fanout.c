@@ -399,6 +399,10 @@ static bool take_answer(struct fanout *s, struct target *t, struct got *out)
 	}
 	if (out->overlong)
 		out->why.kind = FAIL_CONFIG;
+	/* a wrong password is tried once: servers count that, and some lock the
+	 * user out */
+	if (c->refused && is_limited(s) && out->why.kind == FAIL_REFUSED)
+		t->down = out->why;
 	answer(s, t, q, out);
 	return true;
 }
