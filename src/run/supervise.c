@@ -38,6 +38,7 @@ struct supervisor {
 	struct instant began, claimed;
 	struct waiting waiting;
 	int noted; /* attempts that the guard knows of */
+	bool late; /* granted too late to start on, and asked again */
 };
 
 /* ---- acquiring ---- */
@@ -74,14 +75,25 @@ static bool may_start(const struct supervisor *s)
 }
 
 /* Granted, but each answer is too old to start on. */
-static void too_slow(struct supervisor *s)
+static void say_slow(struct supervisor *s)
 {
 	char ttl[32];
 
 	(void)fail(&s->end->why, FAIL_UNAVAILABLE,
 		   "the server answers too slowly for a lease of %s",
 		   format_duration(s->locks->ttl_ms, ttl, sizeof(ttl)));
+}
+
+static void too_slow(struct supervisor *s)
+{
+	say_slow(s);
 	locks_release(s->locks, 0, NULL);
+}
+
+static void hurry(struct supervisor *s)
+{
+	s->late = true;
+	locks_hurry(s->locks);
 }
 
 static void list_grants(const struct locks *l, struct grants *g)
@@ -165,9 +177,11 @@ static void acquire(struct supervisor *s)
 		if (locks_held(l) && locks_stopped(l))
 			give_way(s, locks_stopped(l));
 		else if (locks_held(l) && before(now(), l->give_up))
-			locks_hurry(l);
+			hurry(s);
 		else if (locks_held(l))
 			too_slow(s);
+		if (any_lease(s)->state == LEASE_WAITING)
+			s->late = false;
 		if (locks_lost(l))
 			locks_again(l);
 		if (locks_over(l))
@@ -224,8 +238,11 @@ static void not_acquired(struct supervisor *s)
 	struct ending *end = s->end;
 
 	end->outcome = outcome_of(s);
-	if (end->outcome == OUTCOME_UNAVAILABLE ||
-	    end->outcome == OUTCOME_REFUSED)
+	/* the time for the wait was over before the next answer */
+	if (end->outcome == OUTCOME_UNAVAILABLE && s->late)
+		say_slow(s);
+	else if (end->outcome == OUTCOME_UNAVAILABLE ||
+		 end->outcome == OUTCOME_REFUSED)
 		end->why = *client_why(&s->locks->client[s->locks->lead]);
 }
 
