@@ -180,15 +180,21 @@ static bool is_same_file(const char *a, const char *b)
 	       memcmp(one, other, (size_t)n) == 0;
 }
 
-static void find_voice(struct keeper *k)
+/* false: its standard error is ours. */
+static bool find_voice(const struct keeper *k)
 {
 	char path[40];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)k->pid);
-	k->shares = is_same_file(path, "/proc/self/fd/2");
-	if (!k->shares)
-		voice = open(path, O_PATH | O_CLOEXEC);
+	if (is_same_file(path, "/proc/self/fd/2"))
+		return false;
+	voice = open(path, O_PATH | O_CLOEXEC);
+	if (voice >= 0 && keeper_gone(k, now())) { /* another one's */
+		close(voice);
+		voice = -1;
+	}
 	voice_of = k->fd;
+	return true;
 }
 
 /* A caller that waits for the end of a pipe, as in x=$(redlock lock ...), would
@@ -231,14 +237,13 @@ pid_t keeper_leave(struct keeper *k, struct fail *why)
 		(void)setsid();
 		(void)!chdir("/");
 		let_go(k->line, k->fd);
-		find_voice(k);
 	}
 	return pid;
 }
 
 void keeper_quiet(const struct keeper *k)
 {
-	if (k->shares)
+	if (!find_voice(k))
 		return;
 	log_through(open_voice);
 	(void)dup2(STDIN_FILENO, 2); /* /dev/null */

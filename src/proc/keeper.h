@@ -60,11 +60,9 @@ struct keeper {
 	int fd;        /* its pidfd; open until we exit */
 	int sig;       /* --on-lost; 0: send nothing */
 	int line;      /* to the other end, in each of the two processes; hangs
-			  up when that end dies. Open until we exit */
+			  up when that end dies */
 	char will[64]; /* "sending SIGTERM to process 12", for messages */
 	char whom[24]; /* "process 12" */
-	bool shares;   /* our standard error is the file or terminal that the
-			  process has there; we keep it */
 };
 
 /* The number of "TERM" or "SIGTERM"; 0 for "none"; -1: not a signal that

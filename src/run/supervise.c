@@ -470,8 +470,12 @@ static void run_command(struct supervisor *s)
 	signals_for_command(s->signals);
 	guard_go(&s->guard, &s->end->given, timing_kill(credited_at, ttl));
 	let_go_of_pipes();
-	if (s->conf->kept)
+	if (s->conf->kept) {
+		/* the guard's child hands out; with a low ulimit -n, we need
+		 * the number */
+		close(s->conf->kept->line);
 		keeper_quiet(s->conf->kept);
+	}
 	watch_run(&s->watch);
 	s->end->held_ms = between(s->claimed, now());
 }
