@@ -1670,7 +1670,7 @@ namespace_dies_with_both() { # root|user
 	chmod 777 "$(readlink -f "$T/a.sock")"
 	write_storm "$T/storm.py"
 	# shellcheck disable=SC2086 # words
-	"${as[@]}" "$REDLOCK" -u "$url" -k job -t 2s -- $recipe \
+	"${as[@]}" "$REDLOCK" -u "$url" -k job -t 10s -- $recipe \
 		nice -n 19 python3 "$T/storm.py" "$T/storm" "$T/go" \
 		2>"$T/err" 3>&- &
 	tool=$!

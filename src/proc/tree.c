@@ -50,6 +50,8 @@ struct sweep {
 	bool pass;         /* started by keepers, and all below them */
 	int passed;        /* their number */
 	bool running;      /* those that have ended do not count */
+	int asked;         /* whether they have: so many ... */
+	int ended;         /* ... and so many had */
 	bool living;       /* dying ones do not count, and the first that does
 			      is enough */
 	struct instant by; /* stop then */
@@ -343,9 +345,10 @@ static void walk(pid_t root, struct sweep *s)
 		/* not when it was met: between thousands of children of one
 		 * process nobody looks at the time */
 		if (s->running && has_ended(s->found[i]))
-			s->reach.met--;
+			s->ended++;
 		else
 			meet_children(s->found[i], s);
+		s->asked++;
 	}
 }
 
@@ -414,13 +417,16 @@ void tree_strike(pid_t root, bool spare, struct instant by)
 	walk(root, &s);
 }
 
-int tree_count(pid_t root, struct instant by)
+int tree_count(pid_t root, struct instant by, int *likely)
 {
 	static pid_t found[FOUND_MAX];
 	struct sweep s = {.running = true, .found = found, .by = by};
 
 	walk(root, &s);
-	return s.reach.met;
+	*likely = s.reach.met - s.ended;
+	if (s.asked > 0 && s.asked < s.n)
+		*likely = (int)((int64_t)s.n * (s.asked - s.ended) / s.asked);
+	return s.reach.met - s.ended;
 }
 
 bool tree_is_alive(pid_t root)
