@@ -65,7 +65,9 @@ if ARG.guard ~= '-1' then
 	if rest > 0 and L.now + rest > L.shut then
 		L.shut = L.now + rest
 		put(L, 'shut', L.shut)
-		put(L, 'lost', L.now)
+		if L.uptime >= 0 or L.is_other then -- else it says since when that is
+			put(L, 'lost', L.now)
+		end
 	end
 	-- (its uptime is rounded)
 	if rest > 0 and L.now + rest + 1000 >= L.shut then
