@@ -277,7 +277,7 @@ behind_network() { # N
 	cut 127.0.0.3
 	url=$here
 	wait_until have 2 # its lease there is over
-	run -75 redlock -n -k job -t 300ms -- witness "$T"
+	run -75 redlock -n -k job -t 3s -- witness "$T"
 	pass_all
 	wait_until hold_alike 3
 	let_go

@@ -16,11 +16,11 @@ need_lua() {
 	[ -x "$sim" ] || skip "built without Lua 5.1 (liblua5.1-0-dev)"
 }
 from() { echo --from "${SIM_SEED}000000"; }
-# of N in a full run: a fiftieth, or less where a sanitizer makes it slow
+# of N in a full run: a twenty-fifth, or less where a sanitizer makes it slow
 some() {
-	local n=$(($1 / 50))
+	local n=$(($1 / 25))
 
-	[ -z "${SANITIZED:-}" ] || n=$(($1 / 250))
+	[ -z "${SANITIZED:-}" ] || n=$(($1 / 125))
 	[ -z "${SIM_FULL:-}" ] || n=$1
 	echo $((n > 0 ? n : 1))
 }
@@ -32,13 +32,13 @@ some() {
 
 @test "simulated schedules on one node break no promise" {
 	need_lua
-	run -0 "$sim" --runs "$(some 20000)" $(from)
+	run -0 "$sim" --runs "$(some 10000)" $(from)
 }
 
 @test "simulated schedules on three and on five nodes break no promise" {
 	need_lua
-	run -0 "$sim" --nodes 3 --runs "$(some 6000)" $(from)
-	run -0 "$sim" --nodes 5 --runs "$(some 1200)" $(from)
+	run -0 "$sim" --nodes 3 --runs "$(some 3000)" $(from)
+	run -0 "$sim" --nodes 5 --runs "$(some 600)" $(from)
 }
 
 @test "each broken twin of the protocol is caught by the simulator" {
@@ -56,12 +56,12 @@ some() {
 
 @test "the small Redis of the simulator and a real server agree" {
 	need_lua
-	run -0 "$sim" --differ "$T/a.sock" "$(some 40000)" "$SIM_SEED"
+	run -0 "$sim" --differ "$T/a.sock" "$(some 20000)" "$SIM_SEED"
 }
 
 @test "the short cut of the scripts agrees with the rest" {
 	need_lua
-	run -0 "$sim" --plain "$(some 400000)" "$SIM_SEED"
+	run -0 "$sim" --plain "$(some 200000)" "$SIM_SEED"
 }
 
 @test "each broken twin of the short cut is noticed" {
