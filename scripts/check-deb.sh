@@ -21,6 +21,7 @@ leave() {
 	rm -rf "$root"
 }
 trap leave EXIT
+trap 'exit 1' HUP INT TERM # leave, too
 
 # What lets one package install on all of them.
 needs=$(dpkg-deb -f "$deb" Depends)

@@ -19,6 +19,7 @@ leave() {
 	rm -rf "$dir"
 }
 trap leave EXIT
+trap 'exit 1' HUP INT TERM # leave, too
 
 mkdir -p "$dir/context" "$dir/alpine/etc/ssl"
 cp Containerfile "$dir/context"

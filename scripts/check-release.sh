@@ -25,6 +25,7 @@ leave() {
 	rm -rf "$scratch"
 }
 trap leave EXIT
+trap 'exit 1' HUP INT TERM # leave, too
 
 tarball=$(echo redlock-*.tar.gz)
 version=${tarball#redlock-}
