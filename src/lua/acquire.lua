@@ -22,8 +22,8 @@
 -- Returns
 --   granted COUNTER FENCE AT LONGEST SLOT STOP BY SERVER
 --       The last four are missing if none says anything: 0, -1, "", ""
---   busy COUNTER MS FACE TYPE PLACE TICKET LONGEST WHY HOLDER COUNT TTL FENCE SINCE
---       STANDING AGE
+--   busy COUNTER MS VALUE TYPE PLACE TICKET LONGEST WHY HOLDER COUNT TTL FENCE SINCE
+--       IDENTITY AGE
 --       MS: until it may be free; -1: it has no end. TYPE: of K, if it is not a
 --       string. WHY: "" held; "kept": by --min-hold; "lost": data were lost,
 --       nothing is granted yet; "young": see guard. HOLDER "": not redlock
@@ -47,7 +47,7 @@ local function granted(e)
 	end
 	-- (if memory is full, it would let a new one in)
 	if ticket > 0 or e == L.mine then
-		line('zrem', L.token .. ' ' .. L.stands, L.token)
+		line('zrem', L.token .. ' ' .. L.identity, L.token)
 	end
 	save(L)
 	local more = e.n > 0 or stop >= 0 or L.server
@@ -55,7 +55,7 @@ local function granted(e)
 	    L.server or ''} -- a nil ends it
 end
 local function write()
-	if next(L.puts) or next(L.bells) then
+	if next(L.puts) or next(L.mail) then
 		line('zrem', '') -- a first write
 		save(L)
 	end
@@ -100,9 +100,9 @@ end
 -- that was lost, another client may have been granted it. (A late request may have
 -- left us in the family of the run around us. An expired hold gets a new fence: an
 -- older state may have come back.)
-local fam = L.mine and slot(L, L.mine.n).fam
-if L.mine and L.mine.flag ~= 'r' and L.mine.ends > L.now and stands_still(L, L.mine)
-    and (fam == L.token or ARG.outer ~= '' or reads(fam)) then
+local family = L.mine and slot(L, L.mine.n).family
+if L.mine and L.mine.flag ~= 'r' and L.mine.ends > L.now and key_agrees(L, L.mine)
+    and (family == L.token or ARG.outer ~= '' or reads(family)) then
 	local e = L.mine
 	if L.now >= L.shut or ARG.outer ~= '' then
 		e.flag, e.number = '', max(e.number, L.number)
@@ -111,7 +111,8 @@ if L.mine and L.mine.flag ~= 'r' and L.mine.ends > L.now and stands_still(L, L.m
 	end
 	ticket, newcomer = -1, false
 elseif L.mine and L.mine.flag == 'r' and L.mine.ends > L.now then
-	looks, ticket, newcomer = true, -1, false -- a late copy: it was released, and --min-hold keeps it
+	-- a late copy: it was released, and --min-hold keeps it
+	looks, ticket, newcomer = true, -1, false
 elseif L.mine then
 	local s = slot(L, L.mine.n) -- it is over
 	drop(L, L.token)
@@ -123,8 +124,8 @@ if ARG.outer ~= '' then
 	local outer = counts(L, read_entry(unpack(call('hmget', S, 'hold:' .. ARG.outer,
 	    'who:' .. ARG.outer))))
 	local s = slot(L, outer and outer.n or ARG.outerslot + 0)
-	if not L.mine and (outer or s.fam == ARG.outer) and lives(L, s) then
-		if reads(s.fam) and not own.shared then
+	if not L.mine and (outer or s.family == ARG.outer) and lives(L, s) then
+		if reads(s.family) and not own.shared then
 			write()
 			return {'inside', L.c or 0}
 		end
@@ -144,7 +145,7 @@ local function superseding(from, to)
 	local found = {}
 	for _, other in ipairs(line('zrangebyscore', from, to)) do
 		local who, rest = match(other, '^(%S+) ()')
-		local its = who and read_standing(other:sub(rest))
+		local its = who and read_identity(other:sub(rest))
 		if its and its.supersedes then
 			found[#found + 1] = {other, who, match(its.text, '\n(.*)$')}
 		end
@@ -155,7 +156,7 @@ if supersedes then
 	local word, by = try('lindex', I, -1), nil
 	by = type(word) == 'string' and match(word, '^superseded\n(.*)$')
 	-- who is not in line any more may have missed the word
-	if not by and ticket > 0 and not line('zscore', L.token .. ' ' .. L.stands) then
+	if not by and ticket > 0 and not line('zscore', L.token .. ' ' .. L.identity) then
 		local newer = superseding('(' .. str(ticket), '+inf')
 		by = #newer > 0 and newer[#newer][3]
 	end
@@ -165,7 +166,7 @@ if supersedes then
 	end
 end
 if ticket > 0 and not newcomer then
-	stand(L, ticket)
+	queue_up(L, ticket)
 end
 local free = not looks and slot_for(L, own, only)
 if free then
@@ -198,13 +199,13 @@ if ticket == 0 or newcomer then
 		    and line('zrevrange', 0, 0, 'withscores')[2]
 		ticket = max(came, num(last) + 1)
 	end
-	stand(L, ticket)
+	queue_up(L, ticket)
 end
 if supersedes and (ARG.ticket == '0' or newcomer) then
-	local word = 'superseded\n' .. match(L.stands, '\n(.*)$')
+	local word = 'superseded\n' .. match(L.identity, '\n(.*)$')
 	for _, older in ipairs(superseding('(0', '(' .. str(ticket))) do
 		line('zrem', older[1], older[2])
-		L.bells[older[2]] = {60000, word, word} -- a client that listens takes one
+		L.mail[older[2]] = {60000, word, word} -- a client that listens takes one
 	end
 end
 local place = place_of(ticket)
@@ -218,7 +219,7 @@ end
 -- A client that was handed the lock and has not started goes first, and is asked
 -- then.
 if ARG.replace ~= '-1' and place == 0 and lives(L, s) and s.holder.flag == '' then
-	ask_to_stop(L, s, ARG.replace + 0, 'replaces 1\n' .. match(L.stands, '\n(.*)$'))
+	ask_to_stop(L, s, ARG.replace + 0, 'replaces 1\n' .. match(L.identity, '\n(.*)$'))
 end
 write()
 return busy(L, s, ticket, place, why, longest)

@@ -20,12 +20,12 @@
 local step, grace = ARG.step, ARG.grace + 0
 local lost, s, v = data_lost(L), slot(L, ARG.slot + 0), look(L)
 local shown = v == ' ' and call('type', K).ok or v and call('getrange', K, 0, 4095)
-local fam = ARG.family == 'shared:*' and reads(s.fam) and s.fam or ARG.family
+local family = ARG.family == 'shared:*' and reads(s.family) and s.family or ARG.family
 local function out(said, ...)
 	return {said, L.c or 0, ...}
 end
 local function freed()
-	L.face = false
+	L.value = false
 	local _, ms = serve(L)
 	save(L)
 	return out('yes', ms)
@@ -51,9 +51,9 @@ if ARG.member ~= '' then
 		call('hdel', S, '') -- a first write
 		drop(L, who)
 		note_end(L, who, e, 'forced\n' .. ARG.entry)
-		L.bells[who] = {60000, 'taken\n' .. ARG.by}
+		L.mail[who] = {60000, 'taken\n' .. ARG.by}
 		sweep(L, s, who)
-		if s.n == 0 and v == s.fam then
+		if s.n == 0 and v == s.family then
 			call('pexpire', K, max(1, s.ends - L.now))
 		end
 		move(L)
@@ -61,7 +61,7 @@ if ARG.member ~= '' then
 		save(L)
 		return out('yes', 0)
 	end
-	fam = s.fam -- it is alone there
+	family = s.family -- it is alone there
 end
 if step == 'open' then
 	call('hdel', S, '') -- a first write
@@ -70,20 +70,20 @@ if step == 'open' then
 	return freed()
 end
 if step == 'foreign' then
-	if shown ~= fam or v == s.fam then
+	if shown ~= family or v == s.family then
 		return out('no')
 	end
 	call('del', K)
 	return freed()
 end
-if s.fam ~= fam or s.ends <= L.now then
-	if shown == fam and not lost and s.fam ~= v then
+if s.family ~= family or s.ends <= L.now then
+	if shown == family and not lost and s.family ~= v then
 		return out('foreign')
-	elseif s.ends <= L.now and s.moved > born(L) and shown ~= fam then
+	elseif s.ends <= L.now and s.moved > born(L) and shown ~= family then
 		return out('no') -- it has left since the loss
-	elseif step == 'take' and s.ends <= L.now and (lost or shown == fam) then
+	elseif step == 'take' and s.ends <= L.now and (lost or shown == family) then
 		call('hdel', S, '') -- a first write
-		if shown == fam or v and reads(v) and fam == 'shared:*' then
+		if shown == family or v and reads(v) and family == 'shared:*' then
 			call('del', K)
 		end
 		-- and it must not register again
@@ -114,13 +114,13 @@ sweep(L, s, nil, 'forced\n' .. ARG.entry)
 for _, name in ipairs(L.drops) do
 	local who = match(name, '^hold:(.*)$')
 	if who then
-		L.bells[who] = {60000, 'taken\n' .. ARG.by}
+		L.mail[who] = {60000, 'taken\n' .. ARG.by}
 	end
 end
-if s.n == 0 and v == s.fam then
+if s.n == 0 and v == s.family then
 	call('del', K)
 end
 move(L)
-s.fam, s.ends, s.count, s.longest, s.moved, s.last, s.holder = '-', 0, 0, 0, L.c, '-', nil
+s.family, s.ends, s.count, s.longest, s.moved, s.last, s.holder = '-', 0, 0, 0, L.c, '-', nil
 put_slot(L, s)
 return freed()

@@ -4,15 +4,15 @@
 -- A slot holds a family. A client that fits may enter: a reader fits the readers, a
 -- nested run fits the run around it, anybody fits an empty slot. Plain locks, slots,
 -- readers and nested runs differ only in this.
-local function reads(fam) return fam:sub(1, 7) == 'shared:' end
+local function reads(family) return family:sub(1, 7) == 'shared:' end
 -- `again`: the client says that it was there; the server may have forgotten it.
-local function fits(L, s, fam, again)
+local function fits(L, s, family, again)
 	local lives = s.ends > L.now
-	local same = s.fam == fam or fam == 'shared:' and reads(s.fam)
+	local same = s.family == family or family == 'shared:' and reads(s.family)
 	-- (a lock that outlives its entries was set before the clock was set back)
-	if s.n == 0 and look(L) and L.face ~= s.fam then
+	if s.n == 0 and look(L) and L.value ~= s.family then
 		return not lives and again
-		    and (L.face == fam or fam == 'shared:' and reads(L.face))
+		    and (L.value == family or family == 'shared:' and reads(L.value))
 	end
 	return not lives or same
 end
@@ -25,13 +25,13 @@ local function quiet_since(L, s)
 end
 -- A family has come or left.
 local function mark_moved(L, s)
-	if reads(s.fam) then
+	if reads(s.family) then
 		put(L, 'readers', str(quiet_since(L, s)) .. ' ' .. str(L.c))
 	end
 	s.moved = L.c
 end
 local function put_slot(L, s)
-	put(L, 'slot:' .. s.n, s.fam .. ' ' .. s.count .. ' ' .. str(s.moved) .. ' '
+	put(L, 'slot:' .. s.n, s.family .. ' ' .. s.count .. ' ' .. str(s.moved) .. ' '
 	    .. str(s.longest) .. ' ' .. s.last)
 end
 local function put_hold(L, who, e)
@@ -44,8 +44,8 @@ local function drop(L, who)
 end
 -- What another client writes about a hold that it ends, or finds ended.
 local function note_end(L, who, e, outcome)
-	local about, name = match(e.stands, '\n(.*)$') or '', slot_name(e)
-	if not e.stands:find('\nunrecorded 1\n') then
+	local about, name = match(e.identity, '\n(.*)$') or '', slot_name(e)
+	if not e.identity:find('\nunrecorded 1\n') then
 		note(who, true, 'outcome ' .. outcome .. '\n'
 		    .. (L.alone and 'fence ' .. str(e.fence) .. '\n' or '')
 		    .. ((e.n > 0 or name ~= '') and 'slot ' .. e.n .. '\n' or '')
@@ -112,7 +112,7 @@ local function leave(L, s, who)
 end
 local function put_who(L, who, e)
 	put(L, 'who:' .. who, e.n .. ' ' .. str(e.fence) .. ' ' .. str(e.since) .. ' '
-	    .. str(e.ttl) .. '\n' .. e.stands)
+	    .. str(e.ttl) .. '\n' .. e.identity)
 end
 -- The lease of `who` ends `ms` from now, also if that is sooner than before because
 -- the clock was set back. `fresh`: its entry is new. `shown`: K shows it already.
@@ -129,7 +129,7 @@ local function keep(L, s, who, e, ms, fresh, shown)
 	if s.n > 0 and not fresh then
 		call('hdel', S, '') -- a first write
 	elseif s.n == 0 and not shown and call('pexpire', K, s.ends - L.now) == 0 then
-		call('set', K, s.fam, 'nx', 'px', s.ends - L.now)
+		call('set', K, s.family, 'nx', 'px', s.ends - L.now)
 	end
 	put_hold(L, who, e)
 	if fresh or e.ttl > s.longest then
@@ -143,26 +143,26 @@ end
 -- Puts a client into a slot that fits. `again`: its family, if it was there
 -- before data were lost. Returns its entry; nil: another program has the lock,
 -- or memory is full.
-local function enter(L, s, who, standing, ms, flag, again)
+local function enter(L, s, who, client, ms, flag, again)
 	local is_us, fresh, set = who == L.token, s.ends <= L.now, nil
-	local fam = again ~= 'shared:' and again or standing.shared and 'shared:' .. str(L.us) or who
-	if fresh and s.n == 0 and L.face ~= fam then
-		if L.face == s.fam then
+	local family = again ~= 'shared:' and again or client.shared and 'shared:' .. str(L.us) or who
+	if fresh and s.n == 0 and L.value ~= family then
+		if L.value == s.family then
 			call('del', K)
 		end
 		-- (ours fails, and says why)
-		set = (is_us and call or try)('set', K, fam, 'nx', 'px', str(ms))
+		set = (is_us and call or try)('set', K, family, 'nx', 'px', str(ms))
 		if not set or set.err then
 			return nil
 		end
-		L.face = fam
+		L.value = family
 	end
 	move(L)
 	if fresh then
 		if s.count > 0 then
 			sweep(L, s, who, 'expired')
 		end
-		s.fam, s.ends, s.count, s.longest = fam, 0, 0, 0
+		s.family, s.ends, s.count, s.longest = family, 0, 0, 0
 		if not again then
 			mark_moved(L, s)
 		end
@@ -172,7 +172,7 @@ local function enter(L, s, who, standing, ms, flag, again)
 	end
 	s.count = s.count + 1
 	local e = {n = s.n, ends = 0, number = is_us and L.number or 0, flag = flag,
-	    fence = L.c, since = L.now, ttl = standing.ttl, stands = standing.text}
+	    fence = L.c, since = L.now, ttl = client.ttl, identity = client.text}
 	keep(L, s, who, e, ms, true, set)
 	return e
 end

@@ -4,7 +4,7 @@
 -- ARG, besides those of start.lua: waiters, holders   how many to list at most
 --   whose   the client that is listed in any case, or ""
 -- Returns
---   view COUNTER NOW SHUT ONCE {TYPE FACE MS} SLOTS HOLDERS WAITERS IN_LINE MORE
+--   view COUNTER NOW SHUT ONCE {TYPE VALUE MS} SLOTS HOLDERS WAITERS IN_LINE MORE
 --       REVISION MARK DONE MASTER LABEL
 --       SHUT, ONCE: ms that are left; -1: none. MORE: the number of holders not
 --       listed.
@@ -12,7 +12,7 @@
 --       the mark of ONCE. MASTER: see replica.lua. LABEL: "" or "LABEL\nMARK", that of
 --       the last success
 --   SLOTS    {SLOT FAMILY COUNT LONGEST STOP BY} of each that is taken
---   HOLDERS  {TOKEN SLOT ENDS FENCE SINCE TTL FLAG STANDING NAME}; NAME: of its slot
+--   HOLDERS  {TOKEN SLOT ENDS FENCE SINCE TTL FLAG IDENTITY NAME}; NAME: of its slot
 --   WAITERS  {MEMBER TICKET LIFE}: see line.lua; LIFE: the last sign of life, us
 -- A key of another type counts as empty; so does one that is on another node while
 -- a Cluster migrates the slot. Any other error is returned: a missing right must not
@@ -42,7 +42,7 @@ end
 for n, s in pairs(L.slots) do
 	if s.ends > L.now then
 		local stop, by = stop_of(L, s)
-		held[#held + 1] = {n, s.fam, s.count, s.longest, stop, by}
+		held[#held + 1] = {n, s.family, s.count, s.longest, stop, by}
 	end
 end
 for name, text in pairs(all) do
@@ -51,8 +51,8 @@ for name, text in pairs(all) do
 	if e and e.ends > L.now then
 		if #holders < most and bytes > 0 or who == ARG.whose then
 			holders[#holders + 1] = {who, e.n, e.ends, e.fence, e.since,
-			    e.ttl, e.flag, e.stands:sub(1, 2048), slot_name(e)}
-			bytes = bytes - #e.stands - 100
+			    e.ttl, e.flag, e.identity:sub(1, 2048), slot_name(e)}
+			bytes = bytes - #e.identity - 100
 		else
 			more = more + 1
 		end

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- The line of waiters, one for all slots: a sorted set of "TOKEN STANDING", in the
+-- The line of waiters, one for all slots: a sorted set of "TOKEN IDENTITY", in the
 -- order of their tickets. A ticket is the time in us when the waiter came; with
 -- --priority high, LEAD less. A waiter whose ticket is older than a heartbeat also
 -- has a member TOKEN, with its last sign of life, in us, as negative score.
 --
--- STANDING is "TTL SLOTS FLAGS\nABOUT": how a client stands in line. FLAGS: "-"
--- none, "s" --supersede, "r" --shared, "p" --priority high. read_standing() returns
--- them as a table; nil: it is not redlock's.
+-- IDENTITY is "TTL SLOTS FLAGS\nABOUT": how a client waits, and who it is. FLAGS: "-"
+-- none, "s" --supersede, "r" --shared, "p" --priority high. read_identity() returns
+-- the client as a table; nil: it is not redlock's.
 local HEARTBEAT, GONE, GRANT, LEAD = 5000000, 15000000, 2000, 60000000
-local function read_standing(text)
+local function read_identity(text)
 	local ttl, slots, flags = match(text, '^([1-9]%d*) ([1-9]%d*) (%S+)\n')
 	if ttl and ttl + 0 <= 1e12 and slots + 0 <= 1000 then
 		return {text = text, ttl = ttl + 0, slots = slots + 0,

@@ -8,7 +8,7 @@ if sound and not hold and slot0:sub(1, 4) == '- 0 ' and ARG.ticket <= '0'
 		    'slot:0', token .. ' 1 ' .. at .. ' ' .. ARG.ttl .. ' ' .. token,
 		    'hold:' .. token, ms + ARG.ttl .. ' ' .. ARG.number .. ' ',
 		    'who:' .. token, '0 ' .. at .. ' ' .. ms .. ' ' .. ARG.ttl .. '\n'
-		    .. ARG.stands)
+		    .. ARG.identity)
 		return {'granted', at, at, ms, ARG.ttl}
 	end
 end

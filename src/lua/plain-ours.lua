@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
 -- Whether we alone have it, and nothing has moved the counter since the grant.
-local ours, ends, number, longest = false, nil, nil, ARG.stands:match('^%d+') or ''
+local ours, ends, number, longest = false, nil, nil, ARG.identity:match('^%d+') or ''
 if sound and hold and ARG.raise <= c
     and slot0 == token .. ' 1 ' .. c .. ' ' .. longest .. ' ' .. token then
 	ends, number = hold:match('^(%d+) (%d+) $')
 	if ends and ends > ms and ends - ms <= longest + 0
 	    and try('getrange', K, 0, 127) == token then
-		face, ours = token, true
+		value, ours = token, true
 	end
 end

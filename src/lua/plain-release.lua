@@ -6,7 +6,7 @@ if ours and ARG.number - number >= 0 and call('exists', Q) == 0 then
 	call('hset', S, 'fence', at, 'trail', (trail .. ' ' .. at):sub(-135),
 	    'slot:0', '- 0 ' .. at .. ' 0 -')
 	if ARG.entry ~= '' then
-		note(token, false, ARG.entry, ARG.stands:match('\n(.*)$'))
+		note(token, false, ARG.entry, ARG.identity:match('\n(.*)$'))
 	end
 	return {'yes', at, 0}
 end

@@ -25,12 +25,12 @@ if e and (L.number < e.number or e.flag == 'r')
 	return {'no', L.c or 0}
 end
 -- (a missing right must show before anything is written)
-local still = e and stands_still(L, e)
+local still = e and key_agrees(L, e)
 if e then
 	call('hdel', S, 'hold:' .. L.token, 'who:' .. L.token, 'stop:' .. L.token) -- a first write
-	L.stands = unlock and e.stands or L.stands
+	L.identity = unlock and e.identity or L.identity
 end
-line('zrem', L.token .. ' ' .. L.stands, L.token)
+line('zrem', L.token .. ' ' .. L.identity, L.token)
 if ARG.raise - (L.c or 0) > 0 then
 	move_to(L, ARG.raise + 0)
 end
@@ -40,7 +40,7 @@ local ours, revision = ARG.mark == '', ARG.revision + 0
 local function marked(field) return num(match(call('hget', S, field) or '', '^%d+')) end
 local function mark(field, value)
 	put(L, field, value .. '\n' .. (ours and 'since ' .. (e and e.since or L.now)
-	    .. match(L.stands, '\n.*$') .. ARG.ending or ARG.mark))
+	    .. match(L.identity, '\n.*$') .. ARG.ending or ARG.mark))
 end
 if once > 0 and (ours or marked('once') <= L.now) then
 	mark('once', str(L.now + once))
@@ -64,7 +64,7 @@ local function pass_on(s)
 		-- the lease that the first in line knows of is longer
 		local first = line('zrangebyscore', '(0', '+inf', 'limit', 0, 1)[1]
 		if first then
-			L.bells[match(first, '^%S*')] = {GRANT, str(GRANT)}
+			L.mail[match(first, '^%S*')] = {GRANT, str(GRANT)}
 		end
 	elseif s.count > 0 then
 		if s.n == 0 and still then
@@ -74,13 +74,13 @@ local function pass_on(s)
 	else
 		if s.n == 0 and still then
 			call('del', K)
-			L.face = false
+			L.value = false
 		end
 		-- after a loss of data, the run around us may still register again
-		if s.fam == L.token or L.now >= L.shut then
+		if s.family == L.token or L.now >= L.shut then
 			mark_moved(L, s)
 		end
-		s.fam, s.ends, s.longest, s.last, s.holder = '-', 0, 0, '-', nil
+		s.family, s.ends, s.longest, s.last, s.holder = '-', 0, 0, '-', nil
 		if s.n > 0 or L.stop then
 			L.drops[#L.drops + 1] = 'stop:' .. s.n
 			L.stop = s.n > 0 and L.stop
@@ -104,8 +104,8 @@ end
 if e or next(L.puts) or L.c ~= L.before then
 	save(L)
 end
-if ARG.entry ~= '' and not L.stands:find('\nunrecorded 1\n') then
-	note(L.token, not e, ARG.entry, match(L.stands, '\n(.*)$') or '')
+if ARG.entry ~= '' and not L.identity:find('\nunrecorded 1\n') then
+	note(L.token, not e, ARG.entry, match(L.identity, '\n(.*)$') or '')
 elseif ARG.unlock == '1' and e and e.flag == '' then
 	note_end(L, L.token, e, 'released')
 end

@@ -24,7 +24,7 @@
 --   no COUNTER TAKEN UNLOCKED STOP BY
 --       TAKEN 1: another client has it. UNLOCKED 1: `redlock unlock` ended it.
 --       STOP 0: BY has taken it from us (force-release)
-local ttl, fam, raise = ARG.ttl + 0, ARG.family, ARG.raise + 0
+local ttl, family, raise = ARG.ttl + 0, ARG.family, ARG.raise + 0
 local repair, lost = ARG.repair == '1', ARG.repair == '0' and data_lost(L)
 local e = L.mine
 local s = slot(L, e and e.n or ARG.slot + 0)
@@ -33,19 +33,19 @@ local said, ms = nil, 0
 -- each may leave, so only a loss of data explains that it is missing. Since then
 -- nobody may have been granted the slot or left it, except readers.
 local function returns()
-	if e or not fits(L, s, fam, true) then
+	if e or not fits(L, s, family, true) then
 		return false
 	elseif ARG.repair == '2' then
 		return s.ends > L.now and stop_of(L, s) < 0
 	elseif repair then
 		return s.moved <= L.seen and young_for(L, ARG.guard + 0) == 0
 	end
-	local alone = fam == L.token and s.fam ~= fam
-	local moved = fam == 'shared:' and quiet_since(L, s) or s.moved
+	local alone = family == L.token and s.family ~= family
+	local moved = family == 'shared:' and quiet_since(L, s) or s.moved
 	return L.now < ARG.ends + 0 and (lost or alone and L.seen > 0) and moved <= L.seen
 end
 -- a late copy of our first request may have put us into another slot
-if e and e.flag ~= 'r' and (e.ends > L.now or L.number > e.number) and stands_still(L, e)
+if e and e.flag ~= 'r' and (e.ends > L.now or L.number > e.number) and key_agrees(L, e)
     and (L.number == 0 or e.n == ARG.slot + 0) then
 	ms = e.ends - L.now
 	said = (lost or s.n == 0 and not look(L)) and 'healed' or 'yes'
@@ -64,13 +64,13 @@ elseif L.number > 0 and returns() then
 	end
 	if s.n == 0 and look(L) then
 		call('pexpire', K, ttl)
-		fam = L.face
+		family = L.value
 	elseif s.n > 0 then
 		call('hdel', S, '') -- a first write
 	end
-	e = enter(L, s, L.token, read_standing(L.stands), ttl, '', fam)
+	e = enter(L, s, L.token, read_identity(L.identity), ttl, '', family)
 	said = e and 'healed'
-	try('zrem', Q, L.token .. ' ' .. L.stands, L.token)
+	try('zrem', Q, L.token .. ' ' .. L.identity, L.token)
 end
 if not said then
 	if next(L.puts) then

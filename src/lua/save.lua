@@ -59,9 +59,9 @@ local function save(L)
 			try('pexpire', H, MONTH)
 		end
 	end
-	for who, ring in pairs(L.bells) do
-		local bell = S:sub(1, -6) .. 'grant:' .. who -- behind S: "state"
-		try('rpush', bell, unpack(ring, 2))
-		try('pexpire', bell, str(ring[1]))
+	for who, words in pairs(L.mail) do
+		local inbox = S:sub(1, -6) .. 'grant:' .. who -- behind S: "state"
+		try('rpush', inbox, unpack(words, 2))
+		try('pexpire', inbox, str(words[1]))
 	end
 end

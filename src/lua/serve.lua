@@ -11,10 +11,10 @@ local function settle(L, s)
 end
 -- Returns the first slot that this client may have now. `only`: that one; false:
 -- any.
-local function slot_for(L, standing, only)
-	for n = 0, L.now >= L.shut and standing.slots - 1 or -1 do
+local function slot_for(L, client, only)
+	for n = 0, L.now >= L.shut and client.slots - 1 or -1 do
 		local s = (not only or only == n) and settle(L, slot(L, n))
-		if s and fits(L, s, standing.shared and 'shared:') and (s.ends <= L.now
+		if s and fits(L, s, client.shared and 'shared:') and (s.ends <= L.now
 		    or (n == 0 and not L.stop)
 		    or n > 0 and call('hexists', S, 'stop:' .. n) == 0) then
 			return s
@@ -33,17 +33,17 @@ local function serve(L, only)
 			return false, handed, ours
 		end
 		local who, rest = match(member, '^(%S+) ()')
-		local standing, is_us = who and read_standing(member:sub(rest)), who == L.token
-		if not standing or not is_us and is_gone(L, who, ticket) then
+		local client, is_us = who and read_identity(member:sub(rest)), who == L.token
+		if not client or not is_us and is_gone(L, who, ticket) then
 			line('zrem', member, who or '')
 		else
-			local s = slot_for(L, standing, is_us and only)
+			local s = slot_for(L, client, is_us and only)
 			if not s then
 				return true, handed, ours
 			end
 			line('zrem', member)
-			local ms = is_us and standing.ttl or min(GRANT, floor(standing.ttl / 2))
-			local e = enter(L, s, who, standing, ms, is_us and '' or 'h')
+			local ms = is_us and client.ttl or min(GRANT, floor(client.ttl / 2))
+			local e = enter(L, s, who, client, ms, is_us and '' or 'h')
 			if not e then
 				stay_in_line(ticket, member)
 				return true, handed, ours
@@ -54,7 +54,7 @@ local function serve(L, only)
 			if is_us then
 				ours = e
 			else
-				L.bells[who], handed = {ms, str(ms)}, ms
+				L.mail[who], handed = {ms, str(ms)}, ms
 			end
 		end
 	end

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --!df flags=allow-undeclared-keys
 -- The start of every script: the names of the keys, and what is read first. Dragonfly
--- refuses the bells of other clients, which are not declared, unless the first line of a
--- script asks for them. Elsewhere that line is a comment.
+-- refuses the inboxes of other clients, which are not declared, unless the first line of
+-- a script asks for them. Elsewhere that line is a comment.
 --
 -- KEYS, all of one Cluster slot. Every script declares all five. (In a Cluster, a
 -- renewal declares K and S alone, and the others follow the arguments: while the
@@ -14,7 +14,7 @@
 --   S  the state, a hash: who holds what. It alone decides, so what belongs
 --      together is lost together
 --   Q  the line of waiters: see line.lua
---   I  the bell of this client, a list: a push wakes it. The bells of other
+--   I  the inbox of this client, a list: a push wakes it. The inboxes of other
 --      clients are not declared; a push that fails does no harm
 --   H  the history: see history.lua
 --
@@ -34,7 +34,7 @@
 --              number of a request that touched it, and "h" while it is handed
 --              over and not claimed, "r" while only --min-hold keeps it
 --   who:TOKEN  "SLOT FENCE SINCE TTL\nSTANDING", the part of the entry that
---              does not change; STANDING: see line.lua
+--              does not change; IDENTITY: see line.lua
 --   readers    "FROM TO": only readers came and left while the counter went from
 --              FROM to TO, the MOVED of slot 0
 --   stop:N     "DEADLINE\nABOUT": force-release or --replace asks the slot to
@@ -48,16 +48,16 @@
 --   first      the first entry of the history: see history.lua
 --
 -- L is what this call knows, and is passed from function to function:
---   token number seen longest alone stands    from the arguments
+--   token number seen longest alone identity  from the arguments
 --   us now     the server's clock, in us and in ms
 --   c          the counter; nil: missing, or not a number
 --   before     the same, as it was read
 --   shut trail stop   as above; stop: of slot 0. born: nil: not read
 --   entry      our entry; mine: the same, if it counts
---   face       what K holds: see look()
+--   value      what K holds: see look()
 --   slots      the slots that were read, by number
 --   puts drops what save() is to write: the values by their fields, and fields
---   bells      whom save() wakes: by token, for how long, and with which words
+--   mail       whom save() wakes: by token, for how long, and with which words
 local LAYOUT, MONTH = 2, 2592000000
 local K, S, Q, I, H = unpack(KEYS)
 if not Q then
@@ -68,7 +68,7 @@ local max, min, floor = math.max, math.min, math.floor
 if ARG.db ~= '0' then
 	call('select', ARG.db)
 end
-local t, token, face = call('time'), ARG.token, nil
+local t, token, value = call('time'), ARG.token, nil
 local f = try('hmget', S, 'v', 'fence', 'shut', 'trail', 'slot:0', 'stop:0',
     'hold:' .. token)
 -- the server's clock as text: microseconds, and ms

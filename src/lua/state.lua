@@ -32,15 +32,15 @@ local function read_entry(hold, who)
 	local latest = ms + (flag == 'r' and ends - since or ttl)
 	return {ends = min(ends + 0, latest), cut = ends - latest > 0,
 	    number = number + 0, flag = flag, n = n + 0, fence = fence + 0,
-	    since = since + 0, ttl = ttl + 0, stands = who:sub(rest)}
+	    since = since + 0, ttl = ttl + 0, identity = who:sub(rest)}
 end
 local function read_slot(L, n, text)
-	local fam, count, moved, longest, last =
+	local family, count, moved, longest, last =
 	    match(text or '', '^(%S+) (%d+) (%d+) (%d+) (%S+)$')
-	if not fam then
-		fam, count, moved, longest, last = '-', 0, '0', 0, '-'
+	if not family then
+		family, count, moved, longest, last = '-', 0, '0', 0, '-'
 	end
-	local s = {n = n, fam = fam, count = count + 0, moved = moved + 0,
+	local s = {n = n, family = family, count = count + 0, moved = moved + 0,
 	    longest = longest + 0, last = last, ends = 0}
 	L.slots[n], texts[s.moved] = s, moved
 	if s.count > 0 then
@@ -56,13 +56,13 @@ end
 -- An entry older than the family in the slot does not count.
 local function counts(L, e)
 	local s = e and slot(L, e.n)
-	return s and s.fam ~= '-' and e.fence >= s.moved and e or nil
+	return s and s.family ~= '-' and e.fence >= s.moved and e or nil
 end
 -- The name of the slot that an entry is in; "": it has none. The client has a line with
 -- the names of all, in their order.
 local function slot_name(e)
 	local n = 0
-	for name in (match(e.stands, '\nnames ([^\n]*)\n') or ''):gmatch('[^,]+') do
+	for name in (match(e.identity, '\nnames ([^\n]*)\n') or ''):gmatch('[^,]+') do
 		if n == e.n then
 			return name
 		end
@@ -72,21 +72,21 @@ local function slot_name(e)
 end
 -- What K holds, the first 128 bytes; false: nothing; " ": something of another type.
 local function look(L)
-	if L.face == nil then
-		local face = try('getrange', K, 0, 127)
-		if type(face) == 'table' then
-			face = face.err:find('WRONGTYPE') and ' '
+	if L.value == nil then
+		local value = try('getrange', K, 0, 127)
+		if type(value) == 'table' then
+			value = value.err:find('WRONGTYPE') and ' '
 			    or call('getrange', K, 0, 127)
-		elseif face == '' then
-			face = call('exists', K) == 1 and face
+		elseif value == '' then
+			value = call('exists', K) == 1 and value
 		end
-		L.face = face
+		L.value = value
 	end
-	return L.face
+	return L.value
 end
--- Whether nobody else has taken the lock of this entry, or of this slot, by hand.
-local function stands_still(L, e)
-	return e.n > 0 or not look(L) or L.face == slot(L, 0).fam
+-- Whether K does not show that another program has the lock of this entry, or slot.
+local function key_agrees(L, e)
+	return e.n > 0 or not look(L) or L.value == slot(L, 0).family
 end
 -- The longest lease that somebody may have: a client who was forgotten, too.
 local function longest_lease(L, s)
@@ -96,7 +96,7 @@ end
 -- one may be asked alone.
 local function stop_of(L, s)
 	local text = s.n == 0 and L.stop or s.n > 0 and call('hget', S, 'stop:' .. s.n)
-	local deadline, by = match(text or s.fam ~= L.token and L.token ~= ''
+	local deadline, by = match(text or s.family ~= L.token and L.token ~= ''
 	    and call('hget', S, 'stop:' .. L.token) or '', '^(%d+)\n(.*)$')
 	return deadline and max(0, deadline - L.now) or -1, by or ''
 end
@@ -109,10 +109,10 @@ elseif trail:sub(-#c - 1) ~= ' ' .. c and trail ~= c then
 	trail = ''
 end
 local L = {token = token, number = ARG.number + 0, seen = ARG.seen + 0,
-    longest = ARG.longest + 0, alone = ARG.alone == '1', stands = ARG.stands,
+    longest = ARG.longest + 0, alone = ARG.alone == '1', identity = ARG.identity,
     us = at + 0, now = ms + 0, c = c and c + 0, before = c and c + 0, shut = num(f[3]),
-    trail = trail, stop = f[6], slots = {}, puts = {}, drops = {}, bells = {},
-    face = face, entry = f[7] and read_entry(f[7], call('hget', S, 'who:' .. token))}
+    trail = trail, stop = f[6], slots = {}, puts = {}, drops = {}, mail = {},
+    value = value, entry = f[7] and read_entry(f[7], call('hget', S, 'who:' .. token))}
 texts[L.c or 0] = c or '0'
 if L.seen > MOST then -- it was never a counter of ours
 	L.seen = 0

@@ -830,7 +830,7 @@ static const struct {
 	{"a loss of data is not noticed",
 	 {"and(ARGV[3]==c or ARGV[3]=='0')", ""}},
 	{"a clock that was set back is not noticed", {"and at>c", ""}},
-	{"a release leaves its bell", {"call('del',K,I)", "call('del',K)"}},
+	{"a release leaves its inbox", {"call('del',K,I)", "call('del',K)"}},
 	{"a release forgets the history",
 	 {"if ARGV[15]~='' then note(token,false",
 	  "if false then note(token,false"}},

@@ -236,7 +236,7 @@ static void ask(size_t verb, int n, char **word)
 	static char value[WORDS_MOST][LINE_MAX_BYTES];
 	static struct request request;
 	static struct keys keys;
-	static char stands[LINE_MAX_BYTES];
+	static char identity[LINE_MAX_BYTES];
 	const struct argument *all = verbs[verb].arguments;
 	const char *token = n > 1 ? word[1] : "?", *ttl = "30000", *slots = "1";
 	const char *flags = "-", *about = "host h\n", *given = NULL;
@@ -262,7 +262,7 @@ static void ask(size_t verb, int n, char **word)
 			longest = true;
 		} else if (strcmp(word[i], "alone") == 0)
 			head.alone = value[i][0] == '1';
-		else if (strcmp(word[i], "stands") == 0)
+		else if (strcmp(word[i], "identity") == 0)
 			given = value[i];
 		else if (strcmp(word[i], "slots") == 0)
 			slots = value[i];
@@ -275,9 +275,9 @@ static void ask(size_t verb, int n, char **word)
 	}
 	if (!longest)
 		head.longest_ms = strtoll(ttl, NULL, 10);
-	(void)snprintf(stands, sizeof(stands), "%s %s %s\n%s", ttl, slots,
+	(void)snprintf(identity, sizeof(identity), "%s %s %s\n%s", ttl, slots,
 		       flags, about);
-	head.stands = given ? given : stands;
+	head.identity = given ? given : identity;
 	request_begin(&request, verbs[verb].script, &keys, 0, &head);
 	for (int k = 0; all[k].name; k++)
 		request_text(&request, all[k].place,

@@ -7,7 +7,7 @@
  *   acquire TOKEN [A=V]...
  *                          runs the script; renew, release and force as well.
  *                          A: a name of src/lua/arguments, or `slots`, `flags`
- *                          and `about` of how it stands in line
+ *                          and `about` of its identity
  *   > WORD...              so it answers; it may say more than that
  *   fails WORD             it fails, and says so
  *   says WORD...           so the script or command answered, all of it

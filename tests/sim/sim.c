@@ -440,7 +440,7 @@ static void check_no(const struct flight *f)
 	int node = f->ask.node, i = f->token;
 	const struct client *c = &w.client[f->client];
 	const struct stay *s = &tokens[i].stay[node];
-	const char *face = redis_get(redis_at(node), KEY);
+	const char *value = redis_get(redis_at(node), KEY);
 
 	/* (a state may be lost without the lock, which is then a stranger's;
 	 * and a copy of its first question may have got it another slot since)
@@ -448,8 +448,8 @@ static void check_no(const struct flight *f)
 	if ((s->here && s->slot != c->lease.slot) ||
 	    forcer.took_us > s->granted_us)
 		return;
-	if (c->lease.slot == 0 && face && strcmp(face, tokens[i].text) != 0 &&
-	    !(tokens[i].conf.shared && strncmp(face, "shared:", 7) == 0))
+	if (c->lease.slot == 0 && value && strcmp(value, tokens[i].text) != 0 &&
+	    !(tokens[i].conf.shared && strncmp(value, "shared:", 7) == 0))
 		return;
 	if (n_nodes > 1 || w.backward_step || w.forward_step || plot.touched ||
 	    plot.rolled || tokens[i].taken || nobodys(f) || !c->running ||
@@ -473,13 +473,13 @@ static void check_no(const struct flight *f)
  * of another program, until it expires. */
 static bool is_foreign(int node)
 {
-	const char *face = redis_get(redis_at(node), KEY);
+	const char *value = redis_get(redis_at(node), KEY);
 	const char *slot = redis_field(redis_at(node), PART("state"), "slot:0");
 
-	if (!face || !slot)
-		return face != NULL;
-	return strlen(face) != strcspn(slot, " ") ||
-	       strncmp(face, slot, strlen(face)) != 0;
+	if (!value || !slot)
+		return value != NULL;
+	return strlen(value) != strcspn(slot, " ") ||
+	       strncmp(value, slot, strlen(value)) != 0;
 }
 
 /* Other programs see the holder of slot 0. */
@@ -765,7 +765,7 @@ static void run_script(struct flight *f)
 		redis_save(r);
 }
 
-static const char *bell(int token)
+static const char *inbox(int token)
 {
 	static char name[160];
 	const struct keys *k = &tokens[token].keys;
@@ -777,7 +777,7 @@ static const char *bell(int token)
 
 bool sim_take_word(const struct flight *f)
 {
-	return redis_take(redis_at(f->ask.node), bell(f->token));
+	return redis_take(redis_at(f->ask.node), inbox(f->token));
 }
 
 bool sim_spent(const struct flight *f)
@@ -1587,7 +1587,7 @@ static const struct twin {
 	{"it is shut only for our own T",
 	 1,
 	 {{"shut(L,L.longest,since)",
-	   "shut(L,num(match(L.stands,'^%d+')),since)"}},
+	   "shut(L,num(match(L.identity,'^%d+')),since)"}},
 	 813},
 	{"neither an older counter nor a hole in the trail is noticed",
 	 1,
@@ -1632,7 +1632,8 @@ static const struct twin {
 	 0},
 	{"a release does not move the family's counter",
 	 1,
-	 {{"if s.fam==L.token or L.now>=L.shut then mark_moved(L,s)end", ""}},
+	 {{"if s.family==L.token or L.now>=L.shut then mark_moved(L,s)end",
+	   ""}},
 	 138},
 	{"a late release counts",
 	 3,
@@ -1669,7 +1670,7 @@ static const struct twin {
 	 97},
 	{"a forced client goes on, and its entry stays",
 	 1,
-	 {{"s.fam~='-' and e.fence>=s.moved and e or nil", "e or nil"},
+	 {{"s.family~='-' and e.fence>=s.moved and e or nil", "e or nil"},
 	  {"sweep(L,s,nil,'forced\\n'..ARGV[13])", ""}},
 	 0},
 	{"readers enter though those there are asked to stop",
@@ -1692,10 +1693,10 @@ static const struct twin {
 	 1082},
 	{"another program's lock is overlooked",
 	 1,
-	 {{"if s.n==0 and look(L)and L.face~=s.fam then return",
+	 {{"if s.n==0 and look(L)and L.value~=s.family then return",
 	   "if false then return"},
-	  {"try)('set',K,fam,'nx','px',str(ms))",
-	   "try)('set',K,fam,'px',str(ms))"}},
+	  {"try)('set',K,family,'nx','px',str(ms))",
+	   "try)('set',K,family,'px',str(ms))"}},
 	 0},
 	{"a lease outlives a clock that was set back",
 	 1,
@@ -1707,8 +1708,8 @@ static const struct twin {
 	 0},
 	{"a reader returns though a writer was there meanwhile",
 	 1,
-	 {{"fam=='shared:'and quiet_since(L,s)or s.moved",
-	   "fam=='shared:'and 0 or s.moved"}},
+	 {{"family=='shared:'and quiet_since(L,s)or s.moved",
+	   "family=='shared:'and 0 or s.moved"}},
 	 0},
 	{"who comes late is counted twice",
 	 1,
@@ -1721,7 +1722,7 @@ static const struct twin {
 	 0},
 	{"a holder goes on though another program took the lock",
 	 1,
-	 {{"return e.n>0 or not look(L)or L.face==slot(L,0).fam",
+	 {{"return e.n>0 or not look(L)or L.value==slot(L,0).family",
 	   "return true"}},
 	 0},
 };

@@ -864,13 +864,13 @@ static void test_most_words(void)
 
 /* ---- the holder ---- */
 
-static struct sight sight_of(const char *pttl, const char *face,
+static struct sight sight_of(const char *pttl, const char *value,
 			     const char *type, const char *holder,
-			     const char *since, const char *stands)
+			     const char *since, const char *identity)
 {
 	const char *const texts[] = {
-		"busy", "7",    pttl, face,   type, "0",   "5",    "0",
-		"",     holder, "1",  "3000", "7",  since, stands, "40"};
+		"busy", "7",    pttl, value,  type, "0",   "5",      "0",
+		"",     holder, "1",  "3000", "7",  since, identity, "40"};
 	struct words w = {0};
 	struct sight s;
 	struct fail why;
@@ -896,7 +896,7 @@ static void test_sight(void)
 		[ABOUT_CI] = "https://ci/1",
 		[ABOUT_PROCESS] = "0011223344556677",
 	};
-	static const char stands[] =
+	static const char identity[] =
 		"3000 1 -\nhost web1\npid 42\nuser me\n"
 		"command backup.sh\nreason nightly\nci_url https://ci/1\n"
 		"process 0011223344556677\n";
@@ -905,7 +905,7 @@ static void test_sight(void)
 	struct answer a;
 	struct fail why;
 
-	s = sight_of("1500", TOKEN, "", TOKEN, "1700000000999", stands);
+	s = sight_of("1500", TOKEN, "", TOKEN, "1700000000999", identity);
 	ok(s.seen && !s.foreign, "a holder with an entry is one of ours");
 	is_text(s.token, TOKEN, "its token is read");
 	is_text(s.type, "", "a lock has no odd type");
@@ -944,7 +944,7 @@ static void test_foreign(void)
 /* A value is any bytes; ours to show, at most so many. */
 static void test_long_texts(void)
 {
-	static char big[5000], stands[sizeof(big)];
+	static char big[5000], identity[sizeof(big)];
 	const char *const behind[] = {"", "0", "5", "0", ""};
 	const char *const rest[] = {"1", "3000", "7", "0"};
 	struct words w = {0};
@@ -954,7 +954,8 @@ static void test_long_texts(void)
 	int n;
 
 	memset(big, '\xff', sizeof(big) - 1);
-	n = snprintf(stands, sizeof(stands), "3000 1 -\nhost %.2000s\n", big);
+	n = snprintf(identity, sizeof(identity), "3000 1 -\nhost %.2000s\n",
+		     big);
 	words_add_text(&w, "busy");
 	words_add_text(&w, "7");
 	words_add_text(&w, "5");
@@ -964,7 +965,7 @@ static void test_long_texts(void)
 	words_add(&w, big, 2000);
 	for (size_t i = 0; i < COUNT(rest); i++)
 		words_add_text(&w, rest[i]);
-	words_add(&w, stands, (size_t)n);
+	words_add(&w, identity, (size_t)n);
 	words_add_text(&w, "0");
 	is_int(answer_read(VERB_ACQUIRE, &w, &a, &s, &why), 0,
 	       "long binary texts are no error");

@@ -47,7 +47,7 @@ void force_request(struct request *r, const struct force *f,
 					    [FORCE_MARKS] = "marks",
 					    [FORCE_OPEN] = "open"};
 	const struct request_head head = {.token = "force",
-					  .stands = "",
+					  .identity = "",
 					  .seen = f->seen,
 					  .longest_ms = f->ttl_ms,
 					  .alone = f->alone};

@@ -76,13 +76,13 @@ static void word_about(const struct words *w, int i, struct sight *s)
 	memcpy(s->about, r.about, sizeof(s->about));
 }
 
-/* How the holder stands: "TTL SLOTS FLAGS\nABOUT". */
+/* The identity of the holder: "TTL SLOTS FLAGS\nABOUT". */
 static void read_holder(const struct words *w, struct busy *out,
 			struct sight *s)
 {
 	struct record r;
 
-	(void)record_read_standing(&r, w->at[14], w->len[14]);
+	(void)record_read_identity(&r, w->at[14], w->len[14]);
 	out->holder = hash_of(w, 9);
 	out->holder_ttl_ms = word_number(w, 11) > 0 ? word_ms(w, 11) : 0;
 	out->holder_ticket = r.ticket;

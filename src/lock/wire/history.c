@@ -54,7 +54,7 @@ void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
 
 void history_request(struct request *r, const struct keys *keys, int db)
 {
-	const struct request_head head = {.token = "", .stands = ""};
+	const struct request_head head = {.token = "", .identity = ""};
 
 	request_begin(r, SCRIPT_HISTORY, keys, db, &head);
 	request_end(r);

@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "lock/wire/keys.h"
 
-#define STANDING_TTL_MAX 1000000000000 /* as in src/lua/line.lua */
+#define IDENTITY_TTL_MAX 1000000000000 /* as in src/lua/line.lua */
 
 static const char *const about_names[ABOUT_COUNT] = {
 	[ABOUT_HOST] = "host",       [ABOUT_PID] = "pid",
@@ -227,10 +227,10 @@ static int64_t take_number(const char **from, const char *end, int64_t most)
 	return value > 0 && value <= most && digits[0] != '0' ? value : -1;
 }
 
-bool record_read_standing(struct record *r, const char *bytes, size_t n)
+bool record_read_identity(struct record *r, const char *bytes, size_t n)
 {
 	const char *p = bytes, *end = bytes + n, *flags;
-	int64_t ttl = take_number(&p, end, STANDING_TTL_MAX);
+	int64_t ttl = take_number(&p, end, IDENTITY_TTL_MAX);
 	int64_t slots = ttl > 0 ? take_number(&p, end, SLOTS_MAX) : -1;
 	size_t len;
 
@@ -251,7 +251,7 @@ bool record_read_member(struct record *r, const char *bytes, size_t n)
 {
 	const char *p = bytes;
 	size_t len = take_word(&p, bytes + n, ' ');
-	bool ours = record_read_standing(r, p, (size_t)(bytes + n - p));
+	bool ours = record_read_identity(r, p, (size_t)(bytes + n - p));
 
 	r->token = bytes;
 	r->token_len = len > 0 ? len : n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a server stores about a client, for others to see: lines ("NAME VALUE"),
- * and how it stands in line ("TTL SLOTS FLAGS\n", then such lines: see
+ * and its identity ("TTL SLOTS FLAGS\n", then such lines: see
  * src/lua/line.lua). A member of the line has its token and a blank before
  * that.
  */
@@ -64,7 +64,7 @@ struct record {
 		int64_t status, signal;     /* -1: none */
 	} end;                              /* of a mark: how the work ended */
 	char about[ABOUT_COUNT][ABOUT_MAX]; /* safe for a terminal */
-	/* of how it stands only */
+	/* of an identity only */
 	int64_t ttl_ms; /* 0: unknown */
 	int slots;
 	bool reads, supersedes;
@@ -91,7 +91,7 @@ const char *record_failure(const struct record_end *end,
 void record_read(struct record *r, const char *bytes, size_t n);
 /* The same. false: it has not the form that the scripts ask for, which drop it
  * from the line. */
-bool record_read_standing(struct record *r, const char *bytes, size_t n);
+bool record_read_identity(struct record *r, const char *bytes, size_t n);
 bool record_read_member(struct record *r, const char *bytes, size_t n);
 
 /* Writes `"name":{host, pid, user, ...}`, with the fields that are known. */

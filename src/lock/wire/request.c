@@ -58,7 +58,7 @@ void request_begin(struct request *r, enum script_name script,
 	request_number(r, ACQUIRE_SEEN, head->seen);
 	request_number(r, ACQUIRE_LONGEST, head->longest_ms);
 	request_flag(r, ACQUIRE_ALONE, head->alone);
-	request_text(r, ACQUIRE_STANDS, head->stands);
+	request_text(r, ACQUIRE_IDENTITY, head->identity);
 	request_number(r, arguments, db == REQUEST_CLUSTER ? 0 : db);
 	if (moving)
 		add_parts(keys, PART_QUEUE, PART_LOG, w);
@@ -237,7 +237,7 @@ void request_ask(struct request *r, const struct ask *ask,
 		 const char *token, const char *identity, int db)
 {
 	const struct request_head head = {.token = token,
-					  .stands = identity,
+					  .identity = identity,
 					  .number = (int64_t)ask->seq,
 					  .seen = ask->seen,
 					  .longest_ms = ask->longest_ms,

@@ -47,7 +47,7 @@ struct request {
 
 /* The first arguments of every script: see src/lua/arguments. */
 struct request_head {
-	const char *token, *stands; /* borrowed */
+	const char *token, *identity; /* borrowed */
 	int64_t number, seen, longest_ms;
 	bool alone;
 };

@@ -15,7 +15,7 @@
 void view_request(struct request *r, const struct keys *keys,
 		  const struct view_most *most, int db)
 {
-	const struct request_head head = {.token = "", .stands = ""};
+	const struct request_head head = {.token = "", .identity = ""};
 
 	request_begin(r, SCRIPT_INSPECT, keys, db, &head);
 	request_number(r, INSPECT_WAITERS, most->waiters);
@@ -132,7 +132,7 @@ static int add_entry(struct view *v, const struct reply *of,
 		     const struct reply *slots, int node)
 {
 	const struct reply *token = reply_item(of, 0);
-	const struct reply *stands = reply_item(of, 7);
+	const struct reply *identity = reply_item(of, 7);
 	int64_t slot = reply_number(reply_item(of, 1), 0);
 	const struct reply *family = family_of(slots, slot);
 	struct view_holder h = {.slot = (int)at_most(slot, SLOTS_MAX),
@@ -141,7 +141,7 @@ static int add_entry(struct view *v, const struct reply *of,
 
 	if (!family) /* a grant that has ended */
 		return 0;
-	(void)record_read_standing(&r, stands->bytes, stands->len);
+	(void)record_read_identity(&r, identity->bytes, identity->len);
 	memcpy(h.about, r.about, sizeof(h.about));
 	h.how = how_held(token, family, reply_item(of, 6));
 	h.value = (char *)family->bytes;
@@ -157,16 +157,16 @@ static int add_entry(struct view *v, const struct reply *of,
 }
 
 /* The key, if another program has written it. */
-static int add_foreign(struct view *v, const struct reply *face,
+static int add_foreign(struct view *v, const struct reply *lock,
 		       const struct reply *slots, int node)
 {
-	const struct reply *type = reply_item(face, 0),
-			   *value = reply_item(face, 1);
+	const struct reply *type = reply_item(lock, 0),
+			   *value = reply_item(lock, 1);
 	const struct reply *family = family_of(slots, 0);
 	struct view_holder h = {.how = HOLD_FOREIGN,
 				.value = (char *)value->bytes,
 				.value_len = value->len,
-				.left_ms = signed_number(reply_item(face, 2))};
+				.left_ms = signed_number(reply_item(lock, 2))};
 
 	if (strcmp(type->bytes, "none") == 0 ||
 	    (family && same_bytes(family, value)))
