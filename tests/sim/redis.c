@@ -18,6 +18,9 @@
 #define ITEMS_MAX 256
 #define CHUNKS_MAX 16
 #define EDITS_MAX 8
+#define GRAIN sizeof(union block)
+#define GRAINS 32 /* larger pieces are malloc's */
+#define SLAB 65536
 
 /* Nodes, while the slot is on the move. */
 enum { ANY = -1, OLD, NEW };
@@ -64,8 +67,23 @@ struct chunk {
 	int ref;
 };
 
+/* A free piece of Lua's memory, or the start of a slab. */
+union block {
+	union block *next;
+	long double any;
+};
+
+/* Lua's memory. A script makes and drops so many small things that malloc took
+ * a fifth of a schedule. */
+struct pool {
+	union block *free[GRAINS + 1]; /* by size */
+	union block *slabs;
+	char *at, *end; /* of the newest slab: not used yet */
+};
+
 struct redis {
 	lua_State *lua;
+	struct pool pool;
 	struct key *key, *saved;
 	int n, room, n_saved;
 	int64_t us;
@@ -111,7 +129,9 @@ static struct bytes bytes_of(const char *text)
 
 static bool same(struct bytes a, const char *b, size_t len)
 {
-	return a.len == len && (len == 0 || memcmp(a.at, b, len) == 0);
+	/* (names differ at the end) */
+	return a.len == len && (len == 0 || (a.at[len - 1] == b[len - 1] &&
+					     memcmp(a.at, b, len) == 0));
 }
 
 /* ---- the keys ---- */
@@ -170,7 +190,7 @@ static struct key *make(struct redis *r, struct bytes name, enum type type)
 		r->key = must(
 			realloc(r->key, (size_t)r->room * sizeof(*r->key)));
 	}
-	for (int i = 0; i < r->n; i++)
+	for (int i = 0; i < r->n && r->node != ANY; i++)
 		if (!r->twice && !over(r, &r->key[i]) &&
 		    same(name, r->key[i].name, r->key[i].name_len))
 			r->twice = copy_of(name);
@@ -302,8 +322,8 @@ static bool real(struct redis *r, struct bytes b, double *out)
 
 static bool is(struct bytes b, const char *word)
 {
-	return b.len > 0 && b.len == strlen(word) &&
-	       strncasecmp(b.at, word, b.len) == 0;
+	return b.len > 0 && (b.at[0] | 0x20) == word[0] &&
+	       b.len == strlen(word) && strncasecmp(b.at, word, b.len) == 0;
 }
 
 static const char wrong_type[] =
@@ -924,20 +944,36 @@ static void push_reply(lua_State *l, const struct reply *p)
 }
 
 /* Numbers are passed on with 17 digits, not with Lua's 14. */
+static struct bytes digits_of(lua_Number number, char text[32])
+{
+	char *at = text + 31;
+	int64_t whole_part;
+
+	/* (nearly all; printf takes far longer) */
+	if (number >= 1 && number < 1e16 &&
+	    number == (lua_Number)(int64_t)number) {
+		whole_part = (int64_t)number;
+		for (*at = '\0'; whole_part > 0; whole_part /= 10)
+			*--at = (char)('0' + whole_part % 10);
+		return (struct bytes){at, (size_t)(text + 31 - at)};
+	}
+	(void)snprintf(text, 32, "%.17g", number);
+	return bytes_of(text);
+}
+
 static int call(lua_State *l)
 {
 	struct redis *r = lua_touserdata(l, lua_upvalueindex(1));
 	bool protected = lua_toboolean(l, lua_upvalueindex(2));
 	char number[ARGS_MAX][32];
-	struct args a = {.n = lua_gettop(l)};
+	struct args a;
 
+	a.n = lua_gettop(l);
 	if (a.n < 1 || a.n > ARGS_MAX)
 		return luaL_error(l, "so many arguments: %d", a.n);
 	for (int i = 0; i < a.n; i++) {
 		if (lua_type(l, i + 1) == LUA_TNUMBER) {
-			(void)snprintf(number[i], sizeof(number[i]), "%.17g",
-				       lua_tonumber(l, i + 1));
-			a.at[i] = bytes_of(number[i]);
+			a.at[i] = digits_of(lua_tonumber(l, i + 1), number[i]);
 		} else if (lua_type(l, i + 1) == LUA_TSTRING) {
 			a.at[i].at = lua_tolstring(l, i + 1, &a.at[i].len);
 		} else {
@@ -962,6 +998,67 @@ static void push_call(struct redis *r, const char *name, bool protected)
 	lua_rawset(r->lua, -3);
 }
 
+static void *take_block(struct pool *p, size_t grains)
+{
+	union block *b = p->free[grains];
+	char *at;
+
+	if (b) {
+		p->free[grains] = b->next;
+		return b;
+	}
+	if (p->end - p->at < (ptrdiff_t)(grains * GRAIN)) {
+		b = must(malloc(SLAB));
+		b->next = p->slabs;
+		p->slabs = b;
+		p->at = (char *)(b + 1);
+		p->end = (char *)b + SLAB;
+	}
+	at = p->at;
+	p->at += grains * GRAIN;
+	return at;
+}
+
+static void give_block(struct pool *p, void *at, size_t grains)
+{
+	union block *b = at;
+
+	b->next = p->free[grains];
+	p->free[grains] = b;
+}
+
+/* As lua_Alloc wants it. */
+static void *lua_memory(void *pool, void *old, size_t had, size_t want)
+{
+	size_t from = (had + GRAIN - 1) / GRAIN;
+	size_t to = (want + GRAIN - 1) / GRAIN;
+	void *new = NULL;
+
+	if (from > GRAINS && to > GRAINS)
+		return must(realloc(old, want));
+	if (from == to)
+		return old;
+	if (to > 0)
+		new = to > GRAINS ? must(malloc(want)) : take_block(pool, to);
+	if (from > 0 && to > 0)
+		memcpy(new, old, had < want ? had : want);
+	if (from > GRAINS)
+		free(old);
+	else if (from > 0)
+		give_block(pool, old, from);
+	return new;
+}
+
+static void free_pool(struct pool *p)
+{
+	union block *next;
+
+	for (union block *b = p->slabs; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+}
+
 static int no_global(lua_State *l)
 {
 	return luaL_error(l, "no such global: %s", lua_tostring(l, 2));
@@ -978,7 +1075,7 @@ struct redis *redis_open(void)
 			 {LUA_MATHLIBNAME, luaopen_math}};
 	struct redis *r = calloc(1, sizeof(*r));
 
-	if (!r || !(r->lua = luaL_newstate())) {
+	if (!r || !(r->lua = lua_newstate(lua_memory, &r->pool))) {
 		free(r);
 		return NULL;
 	}
@@ -1031,6 +1128,7 @@ void redis_close(struct redis *r)
 	free(r->twice);
 	free(r->popped);
 	lua_close(r->lua);
+	free_pool(&r->pool);
 	free(r);
 }
 
@@ -1288,7 +1386,7 @@ static void flatten(struct redis *r, struct words *out)
 bool redis_run(struct redis *r, const struct words *request,
 	       struct words *reply)
 {
-	struct args a = {.n = request->n};
+	struct args a;
 
 	*reply = (struct words){0};
 	if (request->n > 3 && strcasecmp(request->at[0], "eval") == 0) {
@@ -1297,6 +1395,7 @@ bool redis_run(struct redis *r, const struct words *request,
 		r->node = ANY;
 		return ran;
 	}
+	a.n = request->n;
 	for (int i = 0; i < a.n; i++)
 		a.at[i] = (struct bytes){request->at[i], request->len[i]};
 	r->wrote = false;

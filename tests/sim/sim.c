@@ -81,7 +81,7 @@ struct stay {
 
 /* One attempt to take the lock: known by its token for ever. */
 struct token {
-	char text[24], identity[IDENTITY_SIZE];
+	char text[24], who[24], hold[24], identity[IDENTITY_SIZE];
 	struct keys keys;
 	struct lease_conf conf;
 	int outer;         /* the token of the run around it; 0: none */
@@ -104,6 +104,8 @@ struct loss {
 	int64_t noticed_us[TTLS];
 };
 
+static const char *const slot_names[SLOTS_MOST] = {"slot:0", "slot:1",
+						   "slot:2"};
 static int n_nodes = 1;
 static struct redis *node_redis[NODES_MAX];
 static struct token tokens[TOKENS_MAX];
@@ -185,6 +187,30 @@ static int64_t last_loss(int node)
 		if (losses[i].node == node && losses[i].us > us)
 			us = losses[i].us;
 	return us;
+}
+
+/* " TOKEN", as its number; 0: no token of ours. */
+static int token_of(const char *text)
+{
+	return strncmp(text, " tok-", 5) == 0 ? (int)strtol(text + 5, NULL, 10)
+					      : 0;
+}
+
+/* The two fields of a token's entry; false: it has none. */
+static bool entry_at(struct redis *r, int token, int *slot, int64_t *fence,
+		     const char **hold)
+{
+	const char *who =
+		token > 0 ? redis_field(r, PART("state"), tokens[token].who)
+			  : NULL;
+	char *rest;
+
+	*hold = who ? redis_field(r, PART("state"), tokens[token].hold) : NULL;
+	if (!*hold)
+		return false;
+	*slot = (int)strtol(who, &rest, 10);
+	*fence = strtoll(rest, NULL, 10);
+	return true;
 }
 
 /* Whom the server has forgotten is entered again: its lease lasts; and if it is
@@ -272,17 +298,11 @@ static void note_entries(int node, const struct flight *f)
 	for (int i = 1; i <= w.tokens; i++) {
 		struct stay *s = &tokens[i].stay[node];
 		bool asked = f && i == f->token;
-		char name[32];
-		const char *who, *hold;
 		int64_t fence, ends_ms;
+		const char *hold;
 		int slot;
 
-		(void)snprintf(name, sizeof(name), "who:%s", tokens[i].text);
-		who = redis_field(r, PART("state"), name);
-		(void)snprintf(name, sizeof(name), "hold:%s", tokens[i].text);
-		hold = redis_field(r, PART("state"), name);
-		s->here = who && hold &&
-			  sscanf(who, "%d %" SCNd64, &slot, &fence) == 2;
+		s->here = entry_at(r, i, &slot, &fence, &hold);
 		if (!s->here)
 			continue;
 		/* (a smaller one came back with an older state) */
@@ -474,7 +494,8 @@ static void check_no(const struct flight *f)
 static bool is_foreign(int node)
 {
 	const char *value = redis_get(redis_at(node), KEY);
-	const char *slot = redis_field(redis_at(node), PART("state"), "slot:0");
+	const char *slot =
+		redis_field(redis_at(node), PART("state"), slot_names[0]);
 
 	if (!value || !slot)
 		return value != NULL;
@@ -518,44 +539,26 @@ static void check_slots(int node)
 	struct redis *r = redis_at(node);
 
 	for (int n = 0; n < SLOTS_MOST; n++) {
-		char name[80], family[64], last[64];
-		const char *slot, *hold, *who;
-		int64_t moved, longest, fence;
-		int count, of, found = 0;
+		const char *hold, *slot;
+		int64_t moved, fence;
+		int count, last, of, found = 0;
+		char *rest;
 
-		(void)snprintf(name, sizeof(name), "slot:%d", n);
-		slot = redis_field(r, PART("state"), name);
-		if (!slot ||
-		    sscanf(slot, "%63s %d %" SCNd64 " %" SCNd64 " %63s", family,
-			   &count, &moved, &longest, last) != 5 ||
-		    count == 0)
+		slot = redis_field(r, PART("state"), slot_names[n]);
+		if (!slot)
 			continue;
-		(void)snprintf(name, sizeof(name), "hold:%s", last);
-		hold = redis_field(r, PART("state"), name);
-		if (!hold || strtoll(hold, NULL, 10) <= wall_us(node) / 1000)
+		count = (int)strtol(slot + strcspn(slot, " "), &rest, 10);
+		moved = strtoll(rest, &rest, 10);
+		(void)strtoll(rest, &rest, 10);
+		last = token_of(rest);
+		if (count == 0 || !entry_at(r, last, &of, &fence, &hold) ||
+		    strtoll(hold, NULL, 10) <= wall_us(node) / 1000)
 			continue;
-		for (int i = 1; i <= w.tokens; i++) {
-			(void)snprintf(name, sizeof(name), "who:%s",
-				       tokens[i].text);
-			who = redis_field(r, PART("state"), name);
-			if (who &&
-			    sscanf(who, "%d %" SCNd64, &of, &fence) == 2 &&
-			    of == n && fence >= moved)
-				found++;
-			if (who && strcmp(tokens[i].text, last) == 0 && of != n)
-				return; /* the slot counts as free */
-		}
-		for (int i = 1; found != count && w.tell && i <= w.tokens;
-		     i++) {
-			(void)snprintf(name, sizeof(name), "who:%s",
-				       tokens[i].text);
-			who = redis_field(r, PART("state"), name);
-			(void)snprintf(name, sizeof(name), "hold:%s",
-				       tokens[i].text);
-			if (who)
-				tell("  %s: %.40s; %s", tokens[i].text, who,
-				     redis_field(r, PART("state"), name));
-		}
+		if (of != n) /* the slot counts as free */
+			continue;
+		for (int i = 1; i <= w.tokens; i++)
+			found += entry_at(r, i, &of, &fence, &hold) &&
+				 of == n && fence >= moved;
 		if (found != count)
 			violated("slot %d says %d entries, and has %d", n,
 				 count, found);
@@ -1042,6 +1045,8 @@ static void begin(int who, int parent)
 					   .out_us = -1,
 					   .left_us = -1};
 	(void)snprintf(t->text, sizeof(t->text), "tok-%d", w.tokens);
+	(void)snprintf(t->who, sizeof(t->who), "who:tok-%d", w.tokens);
+	(void)snprintf(t->hold, sizeof(t->hold), "hold:tok-%d", w.tokens);
 	record_identity(&conf, &nobody, t->identity);
 	if (keys_init(&t->keys, KEY, strlen(KEY), t->text) < 0)
 		abort();
@@ -1281,11 +1286,9 @@ static void storm(void)
 static const char *family_at(int node, int slot)
 {
 	static char text[64];
-	char name[16];
-	const char *at;
+	const char *at =
+		redis_field(redis_at(node), PART("state"), slot_names[slot]);
 
-	(void)snprintf(name, sizeof(name), "slot:%d", slot);
-	at = redis_field(redis_at(node), PART("state"), name);
 	(void)snprintf(text, sizeof(text), "%s", at ? at : "-");
 	text[strcspn(text, " ")] = '\0';
 	return text;
