@@ -15,10 +15,10 @@
 
 A mutant is one change: a relational operator exchanged, a term of and/or or a "not"
 left out, a condition that is always true or false, a number changed, a statement left
-out, max() and min() without one of their arguments, + for -. It is linked with the
-objects of the last build, so `make check TESTS=` comes first, and it is run by what is
-quickest first; the first test that fails has seen it. A failure in a .bats file must
-come twice. See STAGES and FEATURES below.
+out, max() and min() without one of their arguments, + for -. It is run by what is
+quickest first, with the programs of the last build (`make check TESTS=` comes first); the
+first test that fails has seen it. A failure in a .bats file must come twice. See SIM and
+FEATURES below.
 
 Those that nothing can notice are in tests/mutants-equal, with the reason. An entry that
 is no longer a mutant is an error.
@@ -172,6 +172,7 @@ def statements(text, language):
 class Mutant:
     def __init__(self, path, text, start, end, new):
         self.path, self.text = path, text[:start] + new + text[end:]
+        self.stem = os.path.splitext(os.path.basename(path))[0]
         first = text.rfind('\n', 0, start) + 1
         last = text.find('\n', end)
         def flat(s):
@@ -268,7 +269,7 @@ def mutants_of(path, language):
 
 # ---- what runs them, quickest first ----
 
-RULES = {'lua': ['--rules tests/sim/rules'], 'core': []}
+RULES = ['--rules tests/sim/rules']
 SIM = {  # each line ends a mutant that it sees
     'lua': ['--runs 25', '--plain 3000 7', '--nodes 3 --runs 30 --from 50',
             '--runs 300 --from 1000', '--nodes 3 --runs 150 --from 1000'],
@@ -306,12 +307,11 @@ halt = threading.Event()
 
 
 def features(m):
-    stem = os.path.basename(m.path)[:-4]
     names = []
     for words, files in FEATURES:
         if re.search(words, m.old):
             names += files.split()
-    names += FILES.get(stem, 'run').split()
+    names += FILES.get(m.stem, 'run').split()
     return list(dict.fromkeys(names))
 
 
@@ -380,7 +380,7 @@ class Worker:
             open(path, 'w', encoding='utf-8').write(m.text)
             made = self.compile(path)
             return made and [made]
-        names = scripts_with(os.path.basename(m.path)[:-4])
+        names = scripts_with(m.stem)
         with open(f'{self.at}/lock/wire/lua.inc', 'w', encoding='utf-8') as out:
             out.write('#include "src/lock/wire/lua.inc"\n')
             for name in names:
@@ -388,23 +388,35 @@ class Worker:
         return [self.compile(p) for p in
                 {USERS.get(name, 'src/lock/wire/request.c') for name in names}]
 
+    def write(self, m):
+        """The directory with its scripts."""
+        shutil.rmtree(f'{self.at}/scripts', ignore_errors=True)
+        os.makedirs(f'{self.at}/scripts')
+        for name in scripts_with(m.stem):
+            with open(f'{self.at}/scripts/{name}', 'w', encoding='utf-8') as out:
+                out.write(text_of(name, m))
+        return f'{self.at}/scripts'
+
     def verdict(self, m, options):
         """(verdict, by whom)."""
-        made = self.build(m)
-        if not made:
-            return 'seen', 'the compiler'
         if self.kind == 'core':
+            made = self.build(m)
+            if not made:
+                return 'seen', 'the compiler'
             unit = self.link('t-lease', ['tests/unit/t-lease.o', *made])
             if run([unit], 60)[0] != 0:
                 return 'seen', 't-lease'
-        stem = os.path.basename(m.path)[:-4]
-        if self.kind == 'core' or scripts_with(stem) & SIM_READS:
-            sim = self.link('sim', [*sorted(glob.glob('tests/sim/sim-*.o')), *made])
-            for args in RULES[self.kind] + (SIM[self.kind] if not options.quick else []):
-                if run([sim, *args.split()], 240)[0] != 0:
-                    return 'seen', 'sim ' + args
+            sim = [self.link('sim', [*sorted(glob.glob('tests/sim/sim-*.o')), *made])]
+            stages = SIM['core']
+        else:
+            sim = ['tests/sim/sim', '--scripts', self.write(m)]
+            stages = RULES + (SIM['lua'] if scripts_with(m.stem) & SIM_READS else [])
+        for args in stages[:1] if options.quick else stages:
+            if run([*sim, *args.split()], 30 if args in RULES else 240)[0] != 0:
+                return 'seen', 'sim ' + args
         if options.quick or not options.bats or self.kind == 'core':
             return 'survived', ''
+        made = self.build(m)
         redlock = self.link('redlock', ['src/cli/main.o', *made])
         for name in features(m):
             path = f'tests/{name}.bats'
@@ -445,7 +457,7 @@ def places():
             for line in text.splitlines() if line[:1].isupper()}
 
 
-def as_c(name, m):
+def text_of(name, m):
     """The script with the mutant, as embed-lua.sh would write it, but for blanks."""
     lines = []
     for part in composition()[name]:
@@ -456,6 +468,11 @@ def as_c(name, m):
     at = places().get(name)
     text = re.sub(r'(ARG|AT)\.([a-z]+)', lambda x: (
         f'ARGV[{at[x[2]]}]' if x[1] == 'ARG' else str(at[x[2]])), text)
+    return text
+
+
+def as_c(name, m):
+    text = text_of(name, m)
     quoted = text.replace('\\', '\\\\').replace('"', '\\"').replace('\n', '\\n" \\\n"')
     sha = hashlib.sha1(text.encode()).hexdigest()
     return (f'#undef LUA_{name}\n#define LUA_{name} "{quoted}"\n'

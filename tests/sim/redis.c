@@ -18,6 +18,7 @@
 #define ITEMS_MAX 256
 #define CHUNKS_MAX 16
 #define EDITS_MAX 8
+#define REFUSED_MAX 4
 #define GRAIN sizeof(union block)
 #define GRAINS 32 /* larger pieces are malloc's */
 #define SLAB 65536
@@ -30,14 +31,15 @@ struct bytes {
 	size_t len;
 };
 
-/* An element of a list, a member of a sorted set, a field of a hash. */
+/* An element of a list, a member of a sorted set, a field of a hash; an entry
+ * of a stream: its ID, and its words, each after its length and a blank. */
 struct element {
 	char *text, *value;
 	size_t len, value_len;
 	double score;
 };
 
-enum type { TYPE_STRING, TYPE_LIST, TYPE_ZSET, TYPE_HASH };
+enum type { TYPE_STRING, TYPE_LIST, TYPE_ZSET, TYPE_HASH, TYPE_STREAM };
 
 struct key {
 	char *name, *text;
@@ -49,7 +51,14 @@ struct key {
 	int n, room;
 };
 
-enum kind { REPLY_NUMBER, REPLY_TEXT, REPLY_STATUS, REPLY_ERROR, REPLY_ARRAY };
+enum kind {
+	REPLY_NUMBER,
+	REPLY_TEXT,
+	REPLY_STATUS,
+	REPLY_ERROR,
+	REPLY_ARRAY,
+	REPLY_ENTRIES /* `number` of the stream, the newest first */
+};
 
 struct reply {
 	enum kind kind;
@@ -57,6 +66,7 @@ struct reply {
 	struct bytes text;
 	int n;
 	struct bytes item[ITEMS_MAX];
+	const struct key *stream;
 	char scratch[ITEMS_MAX * 32];
 	size_t used;
 };
@@ -87,7 +97,7 @@ struct redis {
 	struct key *key, *saved;
 	int n, room, n_saved;
 	int64_t us;
-	bool full, wrote, moving;
+	bool full, wrote, moving, streams, reads_only;
 	int node; /* where the script runs, of two; else ANY */
 	char *twice;
 	char *popped; /* told, and no longer there */
@@ -97,9 +107,18 @@ struct redis {
 	const struct redis_edit *edits;
 	struct chunk chunk[CHUNKS_MAX];
 	int chunks, calls;
+	struct {
+		char command[16], word[64], error[128];
+	} refused[REFUSED_MAX];
+	int n_refused;
 	struct reply reply;
 	char error[512], number[WORDS_MAX][24];
 };
+
+static struct {
+	const char *text, *other;
+} instead[CHUNKS_MAX];
+static int n_instead;
 
 struct args {
 	int n;
@@ -446,7 +465,8 @@ static void do_exists(struct redis *r, const struct args *a)
 
 static void do_type(struct redis *r, const struct args *a)
 {
-	static const char *const names[] = {"string", "list", "zset", "hash"};
+	static const char *const names[] = {"string", "list", "zset", "hash",
+					    "stream"};
 	struct key *k = find(r, a->at[1]);
 
 	say_status(r, k ? names[k->type] : "none");
@@ -811,6 +831,102 @@ static void do_hset(struct redis *r, const struct args *a)
 	say_number(r, new);
 }
 
+/* ---- streams ---- */
+
+static void do_keys(struct redis *r, const struct args *a)
+{
+	(void)a;
+	r->reply.kind = REPLY_ARRAY;
+	for (int i = 0; i < r->n; i++)
+		if (!over(r, &r->key[i]))
+			add_item(r, (struct bytes){r->key[i].name,
+						   r->key[i].name_len});
+}
+
+static void id_of(const char *text, long long id[2])
+{
+	char *end;
+
+	id[0] = strtoll(text, &end, 10);
+	id[1] = *end == '-' ? strtoll(end + 1, NULL, 10) : 0;
+}
+
+/* [nomkstream] [maxlen ~ N] ID NAME VALUE...: of as many as N it keeps N. */
+static void do_xadd(struct redis *r, const struct args *a)
+{
+	bool nomake = is(a->at[2], "nomkstream");
+	int at = nomake ? 3 : 2;
+	long long id[2], last[2] = {0, 0};
+	int64_t most = INT64_MAX;
+	struct element *e;
+	struct key *k;
+
+	if (at + 2 < a->n && is(a->at[at], "maxlen")) {
+		if (!whole(r, a->at[at + 2], &most))
+			return;
+		at += 3;
+	}
+	if (at + 2 >= a->n || (a->n - at) % 2 == 0) {
+		say_error(r, "ERR wrong number of arguments");
+		return;
+	}
+	if (!typed(r, a->at[1], TYPE_STREAM, &k))
+		return;
+	if (!k && nomake) {
+		say_nil(r);
+		return;
+	}
+	if (k && k->n > 0)
+		id_of(k->element[k->n - 1].text, last);
+	if (is(a->at[at], "*")) {
+		id[0] = r->us / 1000;
+		id[1] = 0;
+		if (id[0] <= last[0]) {
+			id[0] = last[0];
+			id[1] = last[1] + 1;
+		}
+	} else {
+		id_of(a->at[at].at, id);
+		if (id[0] < last[0] || (id[0] == last[0] && id[1] <= last[1])) {
+			say_error(r, "ERR The ID specified in XADD is equal or "
+				     "smaller than the target stream top item");
+			return;
+		}
+	}
+	if (!k)
+		k = make(r, a->at[1], TYPE_STREAM);
+	e = insert(k, k->n);
+	e->text = copy_of(print(r, "%lld-%lld", id[0], id[1]));
+	e->len = strlen(e->text);
+	for (int i = at + 1; i < a->n; i++) {
+		char head[24];
+		size_t n = (size_t)snprintf(head, sizeof(head), "%zu ",
+					    a->at[i].len);
+
+		e->value = must(
+			realloc(e->value, e->value_len + n + a->at[i].len + 1));
+		memcpy(e->value + e->value_len, head, n);
+		memcpy(e->value + e->value_len + n, a->at[i].at, a->at[i].len);
+		e->value_len += n + a->at[i].len;
+		e->value[e->value_len] = '\0';
+	}
+	say_text(r, (struct bytes){e->text, e->len});
+	while (k->n > most)
+		take_out(k, 0);
+}
+
+/* + - count N */
+static void do_xrevrange(struct redis *r, const struct args *a)
+{
+	struct key *k;
+
+	if (!whole(r, a->at[5], &r->reply.number) ||
+	    !typed(r, a->at[1], TYPE_STREAM, &k))
+		return;
+	r->reply.kind = REPLY_ENTRIES;
+	r->reply.stream = k;
+}
+
 /* ---- the table of commands ---- */
 
 #define READS 0
@@ -851,6 +967,9 @@ static const struct command {
 	{"hexists", do_hexists, 3, READS, ONE},
 	{"hdel", do_hdel, 3, WRITES, ONE},
 	{"hset", do_hset, 4, STORES, ONE},
+	{"keys", do_keys, 2, READS, NONE},
+	{"xadd", do_xadd, 5, STORES, ONE},
+	{"xrevrange", do_xrevrange, 6, READS, ONE},
 	{"flushall", do_flushall, 1, WRITES, NONE},
 };
 
@@ -868,6 +987,17 @@ static bool at_hand(struct redis *r, const struct args *a, enum which keys)
 	return r->node == ANY || all || (r->node == NEW && !several);
 }
 
+static const char *refusal(const struct redis *r, const struct args *a)
+{
+	for (int i = 0; i < r->n_refused; i++)
+		for (int k = 0; is(a->at[0], r->refused[i].command) && k < a->n;
+		     k++)
+			if (strcmp(r->refused[i].word, "*") == 0 ||
+			    is(a->at[k], r->refused[i].word))
+				return r->refused[i].error;
+	return NULL;
+}
+
 static void run_command(struct redis *r, const struct args *a)
 {
 	const struct command *c = NULL;
@@ -878,7 +1008,11 @@ static void run_command(struct redis *r, const struct args *a)
 	     i++)
 		if (is(a->at[0], commands[i].name))
 			c = &commands[i];
-	if (!c) {
+	if (refusal(r, a)) {
+		say_error(r, refusal(r, a));
+		return;
+	}
+	if (!c || (c->name[0] == 'x' && !r->streams)) {
 		say_error(r, "ERR unknown command");
 		return;
 	}
@@ -889,6 +1023,11 @@ static void run_command(struct redis *r, const struct args *a)
 	if (!at_hand(r, a, c->keys)) {
 		say_error(r, "ERR Script attempted to access a non local key "
 			     "in a cluster node");
+		return;
+	}
+	if (r->reads_only && c->flags != READS) {
+		say_error(r, "ERR Write commands are not allowed from "
+			     "read-only scripts.");
 		return;
 	}
 	if (r->full && !r->wrote && c->flags == STORES) {
@@ -918,6 +1057,39 @@ static void push_field(lua_State *l, const char *name, struct bytes value)
 	lua_rawset(l, -3);
 }
 
+/* The words of an entry, as a list. */
+static void push_words(lua_State *l, const struct element *e)
+{
+	const char *p = e->value;
+
+	lua_newtable(l);
+	for (int i = 1; p < e->value + e->value_len; i++) {
+		char *words;
+		size_t len = (size_t)strtoull(p, &words, 10);
+
+		lua_pushlstring(l, words + 1, len);
+		lua_rawseti(l, -2, i);
+		p = words + 1 + len;
+	}
+}
+
+static void push_entries(lua_State *l, const struct reply *p)
+{
+	int n = p->stream ? p->stream->n : 0;
+
+	lua_newtable(l);
+	for (int i = 0; i < n && i < p->number; i++) {
+		const struct element *e = &p->stream->element[n - 1 - i];
+
+		lua_createtable(l, 2, 0);
+		lua_pushlstring(l, e->text, e->len);
+		lua_rawseti(l, -2, 1);
+		push_words(l, e);
+		lua_rawseti(l, -2, 2);
+		lua_rawseti(l, -2, i + 1);
+	}
+}
+
 static void push_reply(lua_State *l, const struct reply *p)
 {
 	switch (p->kind) {
@@ -939,6 +1111,9 @@ static void push_reply(lua_State *l, const struct reply *p)
 			push_bytes(l, p->item[i]);
 			lua_rawseti(l, -2, i + 1);
 		}
+		break;
+	case REPLY_ENTRIES:
+		push_entries(l, p);
 		break;
 	}
 }
@@ -1059,6 +1234,15 @@ static void free_pool(struct pool *p)
 	}
 }
 
+static int error_reply(lua_State *l)
+{
+	size_t len;
+	const char *text = luaL_checklstring(l, 1, &len);
+
+	push_field(l, "err", (struct bytes){text, len});
+	return 1;
+}
+
 static int no_global(lua_State *l)
 {
 	return luaL_error(l, "no such global: %s", lua_tostring(l, 2));
@@ -1088,6 +1272,8 @@ struct redis *redis_open(void)
 	lua_newtable(r->lua);
 	push_call(r, "call", false);
 	push_call(r, "pcall", true);
+	lua_pushcfunction(r->lua, error_reply);
+	lua_setfield(r->lua, -2, "error_reply");
 	lua_setglobal(r->lua, "redis");
 	lua_newtable(r->lua);
 	lua_pushcfunction(r->lua, no_global);
@@ -1143,6 +1329,13 @@ void redis_inform(struct redis *r, const char *server, const char *replication)
 int redis_calls(const struct redis *r)
 {
 	return r->calls;
+}
+
+void redis_instead(const char *text, const char *other)
+{
+	assert(n_instead < CHUNKS_MAX);
+	instead[n_instead].text = text;
+	instead[n_instead++].other = other;
 }
 
 void redis_edit(struct redis *r, const struct redis_edit *edits)
@@ -1227,12 +1420,14 @@ bool redis_same_code(struct redis *r, const char *a, const char *b)
 	       lua_rawequal(r->lua, -1, -3);
 }
 
-/* Puts the script on the stack, or the text of an error. */
+/* Puts the script on the stack, or the text of an error. A line "#!lua" before
+ * it is for the server. */
 static bool push_chunk(struct redis *r, struct bytes text)
 {
 	struct chunk *c = &r->chunk[r->chunks];
 	int found[EDITS_MAX] = {0};
-	size_t len;
+	struct bytes used = text;
+	size_t len, skip;
 	char *edited;
 	int failed;
 
@@ -1242,8 +1437,13 @@ static bool push_chunk(struct redis *r, struct bytes text)
 			return true;
 		}
 	assert(r->chunks < CHUNKS_MAX);
-	edited = redis_edited(r->edits, text.at, text.len, &len, found);
-	failed = luaL_loadbuffer(r->lua, edited, len, "@user_script");
+	for (int i = 0; i < n_instead; i++)
+		if (same(text, instead[i].text, strlen(instead[i].text)))
+			used = bytes_of(instead[i].other);
+	edited = redis_edited(r->edits, used.at, used.len, &len, found);
+	skip = strncmp(edited, "#!", 2) == 0 ? strcspn(edited, "\n") : 0;
+	failed = luaL_loadbuffer(r->lua, edited + skip, len - skip,
+				 "@user_script");
 	free(edited);
 	if (failed)
 		return false;
@@ -1268,14 +1468,19 @@ static void set_list(struct redis *r, const char *name,
 	lua_rawset(r->lua, LUA_GLOBALSINDEX);
 }
 
-/* What is on the stack, as a word of the reply. False: it ends the array. */
+/* What is on the stack, as a word of the reply: of a list its words, between
+ * "(" and ")". False: it ends the array. */
 static bool add_word(struct redis *r, struct words *out)
 {
-	char *number = r->number[out->n];
 	lua_State *l = r->lua;
 	size_t len;
 	const char *text;
+	char *number;
+	int list;
 
+	if (out->n == WORDS_MAX)
+		return true;
+	number = r->number[out->n];
 	switch (lua_type(l, -1)) {
 	case LUA_TNIL:
 		return false;
@@ -1292,7 +1497,15 @@ static bool add_word(struct redis *r, struct words *out)
 		words_add_text(out, lua_toboolean(l, -1) ? "1" : "");
 		return true;
 	default:
-		words_add_text(out, "");
+		list = lua_gettop(l);
+		words_add_text(out, "(");
+		for (int i = 1; out->n < WORDS_MAX; i++) {
+			lua_rawgeti(l, list, i);
+			if (!add_word(r, out))
+				break;
+		}
+		if (out->n < WORDS_MAX)
+			words_add_text(out, ")");
 		return true;
 	}
 }
@@ -1341,9 +1554,13 @@ static bool eval(struct redis *r, const struct words *w, struct words *out)
 	}
 
 	lua_settop(l, 0);
+	if (!lua_checkstack(l, 3 * WORDS_MAX))
+		abort();
 	set_list(r, "KEYS", w, 3, 3 + keys);
 	set_list(r, "ARGV", w, 3 + keys, w->n);
 	r->wrote = false;
+	r->reads_only = w->len[1] > 2 && strncmp(w->at[1], "#!", 2) == 0 &&
+			strstr(w->at[1], "flags=no-writes");
 	r->calls = 0;
 	if (!push_chunk(r, (struct bytes){w->at[1], w->len[1]}) ||
 	    lua_pcall(l, 0, 1, 0) != 0)
@@ -1389,10 +1606,11 @@ bool redis_run(struct redis *r, const struct words *request,
 	struct args a;
 
 	*reply = (struct words){0};
-	if (request->n > 3 && strcasecmp(request->at[0], "eval") == 0) {
+	if (request->n >= 3 && strcasecmp(request->at[0], "eval") == 0) {
 		bool ran = eval(r, request, reply);
 
 		r->node = ANY;
+		r->reads_only = false;
 		return ran;
 	}
 	a.n = request->n;
@@ -1421,6 +1639,29 @@ void redis_start(struct redis *r, const char *run_id, int64_t us)
 void redis_full(struct redis *r, bool full)
 {
 	r->full = full;
+}
+
+void redis_streams(struct redis *r, bool streams)
+{
+	r->streams = streams;
+}
+
+void redis_refuse(struct redis *r, const char *command, const char *word,
+		  const char *error)
+{
+	int n = command ? r->n_refused++ : 0;
+
+	if (!command) {
+		r->n_refused = 0;
+		return;
+	}
+	assert(n < REFUSED_MAX);
+	(void)snprintf(r->refused[n].command, sizeof(r->refused[n].command),
+		       "%s", command);
+	(void)snprintf(r->refused[n].word, sizeof(r->refused[n].word), "%s",
+		       word);
+	(void)snprintf(r->refused[n].error, sizeof(r->refused[n].error), "%s",
+		       error);
 }
 
 void redis_move(struct redis *r, bool moving)

@@ -4,6 +4,8 @@
  * scripts run in an embedded Lua 5.1. `sim --differ` checks that it answers as
  * a server does.
  *
+ * A list in the answer of a script becomes the words of it between "(" and ")".
+ *
  * As in Redis, a script may not write globals or read undefined ones. A command
  * that is unknown here is an error.
  */
@@ -31,6 +33,15 @@ void redis_start(struct redis *r, const char *run_id, int64_t us);
 /* Of memory: refuses what Redis marks "denyoom", unless the script has written
  * something. */
 void redis_full(struct redis *r, bool full);
+
+/* Whether it has streams (XADD and XREVRANGE as history.lua uses them). At
+ * first it has none, so that all is in the state: where two are compared. */
+void redis_streams(struct redis *r, bool streams);
+
+/* Every such command with such a word ("*": any) fails with this error from now
+ * on, as for a user without the right to it, or an older server. NULL: none. */
+void redis_refuse(struct redis *r, const char *command, const char *word,
+		  const char *error);
 
 /* The slot of all keys is on the move, or no longer: then each key is on one of
  * two nodes, the old one as yet. A script runs on the one that has all its KEYS
@@ -60,6 +71,9 @@ struct redis_edit {
 	const char *from, *to;
 };
 void redis_edit(struct redis *r, const struct redis_edit *edits);
+
+/* Who asks any of them for the script `text` gets the other one. Borrowed. */
+void redis_instead(const char *text, const char *other);
 
 /* The text with the edits made, to be freed. Adds to found[i] how often edit i
  * was. */

@@ -74,6 +74,12 @@ static const struct argument force_arguments[] = {
 	{FORCE_FAMILY, "family", "?"}, {FORCE_MEMBER, "member", ""},
 	{FORCE_GRACE, "grace", "0"},   {FORCE_BY, "by", "host boss\n"},
 	{FORCE_ENTRY, "entry", ""},    {0, NULL, NULL}};
+static const struct argument inspect_arguments[] = {
+	{INSPECT_WAITERS, "waiters", "9"},
+	{INSPECT_HOLDERS, "holders", "9"},
+	{INSPECT_WHOSE, "whose", ""},
+	{0, NULL, NULL}};
+static const struct argument history_arguments[] = {{0, NULL, NULL}};
 static const struct {
 	const char *name;
 	enum script_name script;
@@ -81,8 +87,17 @@ static const struct {
 } verbs[] = {{"acquire", SCRIPT_ACQUIRE, acquire_arguments},
 	     {"renew", SCRIPT_RENEW, renew_arguments},
 	     {"release", SCRIPT_RELEASE, release_arguments},
-	     {"force", SCRIPT_FORCE, force_arguments}};
+	     {"force", SCRIPT_FORCE, force_arguments},
+	     {"inspect", SCRIPT_INSPECT, inspect_arguments},
+	     {"history", SCRIPT_HISTORY, history_arguments}};
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+/* Those without keys. */
+static const struct {
+	const char *name, *text;
+} bare[] = {{"idle", LUA_IDLE},
+	    {"rights", LUA_RIGHTS},
+	    {"rights-write", LUA_RIGHTS_WRITE}};
+#define BARE (sizeof(bare) / sizeof(bare[0]))
 
 static struct {
 	struct redis *redis;
@@ -292,6 +307,18 @@ static void ask(size_t verb, int n, char **word)
 	c.us += 1000;
 }
 
+static void ask_bare(const char *script, const char *argument)
+{
+	struct words request = {0};
+
+	words_add_text(&request, "EVAL");
+	words_add_text(&request, script);
+	words_add_text(&request, "0");
+	words_add_text(&request, argument);
+	redis_clock(c.redis, c.us);
+	c.fine = redis_run(c.redis, &request, &c.answer);
+}
+
 static void by_hand(int n, char **word)
 {
 	static char text[WORDS_MOST][LINE_MAX_BYTES];
@@ -347,6 +374,11 @@ static void obey(char *line)
 			ask(i, n, word);
 			return;
 		}
+	for (size_t i = 0; i < BARE; i++)
+		if (strcmp(word[0], bare[i].name) == 0) {
+			ask_bare(bare[i].text, n > 1 ? word[1] : "");
+			return;
+		}
 	redis_clock(c.redis, c.us);
 	if (strcmp(word[0], ">") == 0)
 		check_answer(n, word, false);
@@ -360,7 +392,11 @@ static void obey(char *line)
 		(void)snprintf(c.replication, sizeof(c.replication), "%s",
 			       word[2]);
 		redis_inform(c.redis, c.server, c.replication);
-	} else if (strcmp(word[0], "full") == 0 && n > 1)
+	} else if (strcmp(word[0], "refuse") == 0 && n > 3)
+		redis_refuse(c.redis, word[1], word[2], word[3]);
+	else if (strcmp(word[0], "allow") == 0)
+		redis_refuse(c.redis, NULL, NULL, NULL);
+	else if (strcmp(word[0], "full") == 0 && n > 1)
 		redis_full(c.redis, strcmp(word[1], "on") == 0);
 	else if (strcmp(word[0], "do") == 0 && n > 1)
 		by_hand(n, word);
@@ -397,6 +433,7 @@ int rules_check(const char *path)
 	c.redis = redis_open();
 	if (!f || !c.redis)
 		bail("cannot read %s", path);
+	redis_streams(c.redis, true);
 	c.path = path;
 	while (fgets(line, sizeof(line), f)) {
 		c.line++;
@@ -414,6 +451,7 @@ int rules_check(const char *path)
 				    "0000000000000000000000000000000000000001",
 				    c.us - 1000000000);
 			redis_full(c.redis, false);
+			redis_refuse(c.redis, NULL, NULL, NULL);
 			redis_inform(c.redis, NULL, NULL);
 		} else if (line[0] != '#' && line[strspn(line, " \t")]) {
 			obey(line);

@@ -5,9 +5,12 @@
  *
  *   -- NAME                begins a case: the server is empty
  *   acquire TOKEN [A=V]...
- *                          runs the script; renew, release and force as well.
+ *                          runs the script; renew, release, force, inspect and
+ *                          history as well.
  *                          A: a name of src/lua/arguments, or `slots`, `flags`
  *                          and `about` of its identity
+ *   idle, rights WORDS, rights-write WORDS
+ *                          runs these scripts, which have no keys
  *   > WORD...              so it answers; it may say more than that
  *   fails WORD             it fails, and says so
  *   says WORD...           so the script or command answered, all of it
@@ -16,6 +19,9 @@
  *   full on, full off      whether memory is full
  *   info SERVER REPLICATION
  *                          what both parts of INFO say, or "refused"
+ *   refuse COMMAND WORD ERROR
+ *                          every such command with such a word fails with it
+ *   allow                  and no longer
  *   state FIELD TEXT       the field of the state; none: it is missing
  *   key TEXT               the lock itself; none: it is free
  *   calls N                the script before made so many calls

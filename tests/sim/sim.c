@@ -15,6 +15,8 @@
  *   sim --rules FILE                          what the scripts answer: rules.h
  *   sim --same FILE FILE                      whether two scripts compile to
  *                                             the same code
+ *   sim --scripts DIR ...                     the same with other scripts:
+ *                                             twin.h
  * (For --differ and --plain see compare.h.)
  *
  * What is checked:
@@ -1843,25 +1845,9 @@ const char *sim_scope(void)
 
 /* ---- two texts of one script ---- */
 
-static char *text_of(const char *path)
-{
-	char *text = NULL;
-	size_t room = 0;
-	FILE *f = fopen(path, "r");
-
-	if (!f)
-		return NULL;
-	if (getdelim(&text, &room, '\0', f) <= 0) {
-		free(text);
-		text = NULL;
-	}
-	(void)fclose(f);
-	return text;
-}
-
 static int same_code(const char *one, const char *other)
 {
-	char *a = text_of(one), *b = text_of(other);
+	char *a = twin_text(one), *b = twin_text(other);
 	struct redis *r = redis_open();
 	bool same = a && b && r && redis_same_code(r, a, b);
 
@@ -1873,9 +1859,15 @@ static int same_code(const char *one, const char *other)
 
 int main(int argc, char **argv)
 {
-	const char *what = argc > 3 ? argv[1] : "";
+	const char *what;
 	uint64_t n[5] = {0};
 
+	if (argc > 3 && strcmp(argv[1], "--scripts") == 0) {
+		twin_use(argv[2]);
+		argv += 2;
+		argc -= 2;
+	}
+	what = argc > 3 ? argv[1] : "";
 	for (int i = 2; i < argc && i < 5; i++)
 		n[i] = strtoull(argv[i], NULL, 10);
 	if (argc == 3 && strcmp(argv[1], "--rules") == 0)

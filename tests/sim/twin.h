@@ -12,4 +12,11 @@
  * that. */
 void twin_must_fit(const char *name, const struct redis_edit *edits);
 
+/* The text of a file, to be freed; NULL: none. */
+char *twin_text(const char *path);
+
+/* The scripts that have a file of their name (ACQUIRE, ...) in the directory
+ * are those files from now on. */
+void twin_use(const char *dir);
+
 #endif
