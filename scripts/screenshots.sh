@@ -94,7 +94,7 @@ draw() { # NAME SIZE TITLE STEP... -- COMMAND...
 }
 mkdir -p docs
 # shellcheck disable=SC2086
-draw top 14x96 'redlock top: the locks, who holds them, and their leases' \
+draw top 14x110 'redlock top: the locks, who holds them, and their leases' \
 	'wait:staging' 'run:sleep 0.5' 'send:?' 'wait:space' 'run:sleep 0.7' \
 	'send:q' -- "$redlock" top $urls
 # shellcheck disable=SC2086,SC2016 # words

@@ -54,8 +54,7 @@ const char *paint(enum tone tone)
 
 /* ---- tables ---- */
 
-#define CELL_MIN 12 /* no number is cut */
-#define LEFT_OUT (-1)
+#define CELL_MIN 12    /* no number is cut */
 #define WRAP_WISHED 20 /* for which the others give way */
 #define WRAP_MIN 12    /* words need more room than this */
 
@@ -64,7 +63,6 @@ void table_begin(struct table *t, int columns)
 	*t = (struct table){.columns = columns};
 }
 
-/* room -1: there was no memory for a cell */
 void table_cell(struct table *t, const char *fmt, ...)
 {
 	char *text = NULL;
@@ -99,8 +97,7 @@ static int room_of(FILE *out)
 	return columns == 0 ? INT32_MAX : columns;
 }
 
-/* What has too many columns is cut in the middle. */
-static void put_cut(FILE *out, const char *text, int columns)
+void put_cut(FILE *out, const char *text, int columns)
 {
 	int tail = (columns - 1) / 2;
 	const char *rest = text;
@@ -141,8 +138,9 @@ static bool has_bit(unsigned int columns, int i)
 }
 
 /* The widest column that may be cut; -1: there is none. */
-static int widest_of(const struct table *t, int n, const int width[COLUMNS_MAX])
+static int widest_of(const struct table *t, int n)
 {
+	const int *width = t->width;
 	int widest = -1;
 
 	for (int i = 0; i < n; i++)
@@ -153,8 +151,9 @@ static int widest_of(const struct table *t, int n, const int width[COLUMNS_MAX])
 }
 
 /* The room of all of them, each cut as far as may be. */
-static int floor_of(const struct table *t, int n, const int width[COLUMNS_MAX])
+static int floor_of(const struct table *t, int n)
 {
+	const int *width = t->width;
 	int sum = 0;
 
 	for (int i = 0; i < n && i < COLUMNS_MAX; i++)
@@ -165,13 +164,24 @@ static int floor_of(const struct table *t, int n, const int width[COLUMNS_MAX])
 	return sum;
 }
 
-/* First the spare columns are left out, then the widest one gives way. Returns
- * the room of the last one, if that is to be wrapped. */
-static int fit_columns(const struct table *t, int width[COLUMNS_MAX], int room)
+static void measure(struct table *t)
+{
+	for (int i = 0; i < t->cells; i++) {
+		int its = columns_of(t->cell[i]);
+		int *w = &t->width[i % t->columns];
+
+		*w = its > *w ? its : *w;
+	}
+}
+
+/* First the spare columns are left out, then the widest one gives way. */
+int table_fit(struct table *t, int room)
 {
 	int n = t->columns - t->wraps, total = 2 * (t->columns - 1);
-	int last = t->wraps ? width[n] : 0, least, least_words;
+	int *width = t->width, last, least, least_words;
 
+	measure(t);
+	last = t->wraps ? width[n] : 0;
 	least = last < WRAP_WISHED ? last : WRAP_WISHED;
 	for (int i = 0; i < n; i++)
 		total += width[i];
@@ -181,14 +191,13 @@ static int fit_columns(const struct table *t, int width[COLUMNS_MAX], int room)
 			width[i] = LEFT_OUT;
 		}
 	least_words = t->wraps ? WRAP_MIN : -2;
-	for (int i = 0;
-	     t->resort[i] > 0 && floor_of(t, n, width) + least_words > room;
+	for (int i = 0; t->resort[i] > 0 && floor_of(t, n) + least_words > room;
 	     i++) {
 		total -= width[t->resort[i]] + 2;
 		width[t->resort[i]] = LEFT_OUT;
 	}
 	while (total + least > room) {
-		int widest = widest_of(t, n, width);
+		int widest = widest_of(t, n);
 
 		if (widest < 0)
 			break;
@@ -198,9 +207,9 @@ static int fit_columns(const struct table *t, int width[COLUMNS_MAX], int room)
 	return room - total < WRAP_MIN ? INT32_MAX : room - total;
 }
 
-static void put_cell(const struct table *t, int i, const int width[COLUMNS_MAX],
-		     FILE *out)
+static void put_cell(const struct table *t, int i, FILE *out)
 {
+	const int *width = t->width;
 	int column = i % t->columns;
 	bool toned = column == 0 && t->tone;
 	int next = column + 1; /* the column that follows */
@@ -219,17 +228,20 @@ static void put_cell(const struct table *t, int i, const int width[COLUMNS_MAX],
 		(void)fputc('\n', out);
 }
 
+void table_free(struct table *t)
+{
+	for (int i = 0; i < t->cells; i++)
+		free(t->cell[i]);
+	free(t->cell);
+	*t = (struct table){0};
+}
+
 int table_print(struct table *t, const char *indent, FILE *out)
 {
-	int width[COLUMNS_MAX] = {0}, rc = t->room < 0 ? -1 : 0, room, last;
+	int rc = t->room < 0 ? -1 : 0;
+	int room = room_of(out) - (int)strlen(indent);
+	int last = table_fit(t, room);
 
-	for (int i = 0; i < t->cells; i++) {
-		int its = columns_of(t->cell[i]), *w = &width[i % t->columns];
-
-		*w = its > *w ? its : *w;
-	}
-	room = room_of(out) - (int)strlen(indent);
-	last = fit_columns(t, width, room);
 	for (int i = 0; rc == 0 && i < t->cells; i++) {
 		if (i % t->columns == 0)
 			(void)fputs(indent, out);
@@ -237,13 +249,10 @@ int table_print(struct table *t, const char *indent, FILE *out)
 			put_wrapped(out, t->cell[i], last, room - last);
 			(void)fputc('\n', out);
 		} else {
-			put_cell(t, i, width, out);
+			put_cell(t, i, out);
 		}
 	}
-	for (int i = 0; i < t->cells; i++)
-		free(t->cell[i]);
-	free(t->cell);
-	*t = (struct table){0};
+	table_free(t);
 	return rc;
 }
 

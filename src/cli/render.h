@@ -23,7 +23,8 @@ bool colors_are_wanted(const struct opts *o);
 /* Columns are as wide as their widest cell, two blanks apart; the last one is
  * not padded. */
 #define COLUMNS_MAX 16
-#define RESORTS 6
+#define RESORTS 7
+#define LEFT_OUT (-2) /* a width: with the blanks behind it, none */
 /* Colors on stdout: on a terminal, or if they are asked for. */
 enum tone { TONE_PLAIN, TONE_GOOD, TONE_NOTE, TONE_BAD };
 void render_use(const struct opts *o);
@@ -40,16 +41,25 @@ struct table {
 	 * enough */
 	unsigned char resort[RESORTS];
 	int columns;
-	char **cell; /* owned; row by row */
-	int cells, room;
+	char **cell;            /* owned; row by row */
+	int cells, room;        /* room -1: there was no memory for a cell */
+	int width[COLUMNS_MAX]; /* by table_fit(); or LEFT_OUT */
 };
 
 void table_begin(struct table *t, int columns);
 void table_cell(struct table *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Sets the widths for a terminal of so many columns. Returns the room of the
+ * last one, if that is to be wrapped. */
+int table_fit(struct table *t, int columns);
+void table_free(struct table *t);
 /* Prints the table, `indent` before each row, and frees it. -1: out of memory;
  * nothing was printed. */
 int table_print(struct table *t, const char *indent, FILE *out);
+
+/* What has too many columns is cut in the middle: keys often differ at their
+ * end alone (app:deploy:eu-1). */
+void put_cut(FILE *out, const char *text, int columns);
 
 /* "web1 (pid 12, user joe)". Returns buf. */
 const char *about_who(const char (*about)[ABOUT_MAX], char *buf, size_t size);

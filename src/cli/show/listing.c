@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/columns.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/render.h"
+
+#define BAR 10 /* columns */
 
 /* ---- which, and in which order ---- */
 
@@ -36,7 +39,7 @@ static bool is_chosen(const struct lock_seen *l, const struct choice *choice)
 /* The largest comes first; of leases, the one that ends first. */
 static int64_t rank(const struct lock_seen *l, enum column by)
 {
-	if (by == COLUMN_WAITERS)
+	if (by == COLUMN_WAITING)
 		return l->in_line;
 	if (l->holders == 0)
 		return INT64_MIN;
@@ -93,7 +96,7 @@ void listing_close(struct listing *l)
 
 /* ---- for people ---- */
 
-const char *listing_state(const struct lock_seen *l)
+static const char *state_text(const struct lock_seen *l)
 {
 	static const char *const held[] = {[HOLD_ALONE] = "held",
 					   [HOLD_READS] = "reading",
@@ -125,55 +128,91 @@ static const char *host_text(const struct lock_seen *l, char *buf, size_t size)
 	return buf;
 }
 
-const char *listing_time(int64_t ms, char *buf, size_t size)
+/* "4m12s", "2d03h": as precise as people need. */
+static void add_time(struct table *t, int64_t ms)
 {
-	if (ms < 0)
-		buf[0] = '\0';
-	else
-		(void)format_seconds(ms, buf, size);
-	return buf;
+	char text[32];
+
+	table_cell(t, "%s",
+		   ms < 0 ? "" : format_seconds(ms, text, sizeof(text)));
 }
 
-static void add_row(struct table *t, const struct lock_seen *l)
+static int64_t age_of(const struct lock_seen *l, struct instant at)
+{
+	return before(l->at, at) ? between(l->at, at) : 0;
+}
+
+int64_t listing_left(const struct lock_seen *l, struct instant at)
+{
+	int64_t left = l->holder.left_ms, age = age_of(l, at);
+
+	return left < 0 ? -1 : left > age ? left - age : 0;
+}
+
+static void add_bar(struct table *t, int64_t left, int64_t ttl,
+		    const char *const bar[2])
+{
+	/* more than its length: its expiry was set by hand */
+	int full = left < ttl ? (int)((left * BAR + ttl - 1) / ttl) : BAR;
+
+	table_cell(t, "%.*s%.*s", (int)columns_fit(bar[0], full), bar[0],
+		   (int)columns_fit(bar[1], BAR - full), bar[1]);
+}
+
+static void add_row(struct table *t, const struct lock_seen *l,
+		    struct instant at, const char *const bar[2])
 {
 	const struct view_holder *h = &l->holder;
 	char text[ABOUT_MAX + SLOT_NAME_SHOWN + 40];
 	bool held = l->holders > 0;
+	int64_t left = held ? listing_left(l, at) : -1;
 
 	table_cell(t, "%s", l->shown);
-	table_cell(t, "%s", listing_state(l));
+	table_cell(t, "%s", state_text(l));
 	table_cell(t, "%s", host_text(l, text, sizeof(text)));
 	table_cell(t, "%s", h->about[ABOUT_PID]);
 	table_cell(t, "%s", h->about[ABOUT_USER]);
 	table_cell(t, "%s", h->about[ABOUT_COMMAND]);
-	table_cell(t, "%s",
-		   listing_time(held ? l->held_ms : -1, text, sizeof(text)));
-	table_cell(t, "%s",
-		   held && h->left_ms < 0 ? "never"
-					  : listing_time(held ? h->left_ms : -1,
-							 text, sizeof(text)));
+	add_time(t, held && l->held_ms >= 0 ? l->held_ms + age_of(l, at) : -1);
+	if (held && left < 0)
+		table_cell(t, "never");
+	else
+		add_time(t, left);
 	table_cell(t, "%" PRId64, l->in_line);
+	if (bar && left >= 0 && h->ttl_ms > 0 && h->how != HOLD_RESTS)
+		add_bar(t, left, h->ttl_ms, bar);
+	else if (bar)
+		table_cell(t, "%s", "");
+}
+
+void listing_table(const struct listing *l, int first, int n, struct instant at,
+		   const char *const bar[2], struct table *t)
+{
+	static const char *const names[COLUMNS] = {
+		"KEY",     "STATE", "HOLDER", "PID",     "USER",
+		"COMMAND", "HELD",  "LEFT",   "WAITING", "LEASE"};
+	static const unsigned char resort[] = {COLUMN_USER,    COLUMN_PID,
+					       COLUMN_LEASE,   COLUMN_COMMAND,
+					       COLUMN_WAITING, COLUMN_LEFT};
+	const int columns = bar ? COLUMNS : COLUMN_LEASE;
+
+	table_begin(t, columns);
+	for (size_t i = 0, k = 0; i < sizeof(resort); i++)
+		if (resort[i] < columns)
+			t->resort[k++] = resort[i];
+	for (int i = 0; i < columns; i++)
+		table_cell(t, "%s", names[i]);
+	for (int i = first; i < first + n && i < l->rows; i++)
+		add_row(t, l->row[i], at, bar);
 }
 
 int listing_print(const struct listing *l, FILE *out)
 {
-	static const char *const names[] = {"KEY",  "STATE", "HOLDER",
-					    "PID",  "USER",  "COMMAND",
-					    "HELD", "LEFT",  "WAITING"};
-	enum { PID = 3, USER, COMMAND, HELD, LEFT, WAITING };
-	static const unsigned char resort[] = {COMMAND, USER, PID, WAITING,
-					       LEFT};
-	const int columns = sizeof(names) / sizeof(names[0]);
 	struct table t;
 
 	if (l->rows == 0)
 		return 0;
-	table_begin(&t, columns);
-	memcpy(t.resort, resort, sizeof(resort));
-	for (int i = 0; i < columns; i++)
-		table_cell(&t, "%s", names[i]);
-	for (int i = 0; i < l->rows; i++)
-		add_row(&t, l->row[i]);
+	listing_table(l, 0, l->rows, now(), NULL, &t);
 	return table_print(&t, "", out);
 }
 

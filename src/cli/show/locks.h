@@ -121,20 +121,28 @@ const struct node_seen *scan_down(const struct scan *c);
 
 /* ---- which locks of a scan are shown, in which order, and how ---- */
 
+struct table;
+
 enum column {
 	COLUMN_KEY,
+	COLUMN_STATE,
+	COLUMN_HOLDER,
+	COLUMN_PID,
+	COLUMN_USER,
+	COLUMN_COMMAND,
 	COLUMN_HELD,
 	COLUMN_LEFT,
-	COLUMN_WAITERS,
-	COLUMNS_SORTED
+	COLUMN_WAITING,
+	COLUMN_LEASE, /* the bar of `top` */
+	COLUMNS
 };
 
 struct choice {
 	bool held, waiting; /* only held, only waited for; both: only both */
 	bool past;          /* free ones, too, if they have a history */
 	const char *text;   /* only rows that show this text; "": all */
-	enum column by; /* left: the soonest to end first; held, waiters: the
-			   largest first */
+	enum column by;     /* key; left: the soonest to end first; held,
+			       waiting: the largest first */
 	bool reverse;
 };
 
@@ -150,6 +158,10 @@ int listing_make(struct listing *l, const struct scan *c,
 		 const struct choice *choice);
 void listing_close(struct listing *l);
 
+/* Makes a table of n rows, from `first` on, below their titles, as they are at
+ * `at`. `bar`: with the lease as a bar: a full one, an empty one; or NULL. */
+void listing_table(const struct listing *l, int first, int n, struct instant at,
+		   const char *const bar[2], struct table *t);
 /* Prints a table for people; prints nothing if there are no rows. -1: out of
  * memory. */
 int listing_print(const struct listing *l, FILE *out);
@@ -157,10 +169,8 @@ int listing_print(const struct listing *l, FILE *out);
 void listing_json(const struct listing *l, const struct scan *c,
 		  struct json *j);
 
-/* One word: "held", "reading", ... */
-const char *listing_state(const struct lock_seen *l);
-/* "4m12s", "2d03h": as precise as people need. Unknown: "" */
-const char *listing_time(int64_t ms, char *buf, size_t size);
+/* What is left of its lease; -1: it never ends. */
+int64_t listing_left(const struct lock_seen *l, struct instant at);
 
 /* Writes the text format of Prometheus, for a file that the textfile collector
  * of node_exporter reads. Also reads the history of each lock. -1: out of

@@ -8,272 +8,64 @@
 #include "base/clock.h"
 #include "base/columns.h"
 #include "base/units.h"
+#include "cli/render.h"
 
-#define WHO_MAX (3 * ABOUT_MAX + SLOT_NAME_SHOWN + 32)
 #define GAP 2
-#define LEFT_MOST ((int64_t)99999 * 86400000) /* "99999d" is all that fits */
-#define BAR 10                                /* columns of the lease */
 #define ABOVE 3
+#define SORTED                                                                 \
+	(1U << COLUMN_KEY | 1U << COLUMN_HELD | 1U << COLUMN_LEFT |            \
+	 1U << COLUMN_WAITING)
 
-/* ---- where the columns are ---- */
-
-enum cell {
-	CELL_KEY,
-	CELL_HOLDER,
-	CELL_HOST,
-	CELL_HELD,
-	CELL_BAR,
-	CELL_LEFT,
-	CELL_WAITING,
-	CELLS
-};
-
-/* width 0: not shown */
-struct layout {
-	int at[CELLS], width[CELLS];
-};
-
-static const struct {
-	const char *title;
-	int width;  /* 0: as wide as needed ... */
-	int share;  /* ... else this percentage of the rest ... */
-	int from;   /* hidden on narrower screens */
-	int sorted; /* by which: enum column; -1: none */
-	bool right; /* aligned */
-} cells[CELLS] = {
-	[CELL_KEY] = {"KEY", 0, 40, 0, COLUMN_KEY, false},
-	[CELL_HOLDER] = {"HOLDER", 0, 35, 50, -1, false},
-	[CELL_HOST] = {"HOST", 0, 25, 60, -1, false},
-	[CELL_HELD] = {"HELD", 6, 0, 24, COLUMN_HELD, true},
-	[CELL_BAR] = {"LEASE", BAR, 0, 70, -1, false},
-	[CELL_LEFT] = {"LEFT", 6, 0, 32, COLUMN_LEFT, true},
-	[CELL_WAITING] = {"WAIT", 5, 0, 40, COLUMN_WAITERS, true},
-};
-
-/* "backup.sh[3870] +2", "train[3871] gpu0", "nobody", ... */
-static const char *holder_text(const struct lock_seen *l, char *buf,
-			       size_t size)
-{
-	const struct view_holder *h = &l->holder;
-	const char *pid = h->about[ABOUT_PID];
-	bool plain = l->state == VIEW_HELD && h->how != HOLD_READS &&
-		     h->how != HOLD_RESTS;
-	char others[24] = "";
-
-	if (l->holders > 1)
-		(void)snprintf(others, sizeof(others), " +%" PRId64,
-			       l->holders - 1);
-	if (l->holders == 0)
-		(void)snprintf(buf, size, "nobody");
-	else if (h->how == HOLD_FOREIGN)
-		(void)snprintf(buf, size, "another program");
-	else
-		(void)snprintf(buf, size, "%s%s%s%s%s%s%s%s%s",
-			       plain ? "" : listing_state(l), plain ? "" : " ",
-			       pid[0] ? h->about[ABOUT_COMMAND] : "?",
-			       pid[0] ? "[" : "", pid, pid[0] ? "]" : "",
-			       h->slot_name[0] ? " " : "", h->slot_name,
-			       others);
-	return buf;
-}
-
-static const char *host_text(const struct lock_seen *l)
-{
-	return l->holders > 0 ? l->holder.about[ABOUT_HOST] : "";
-}
-
-static void widen(int *width, const char *text)
-{
-	int its = columns_of(text);
-
-	*width = its > *width ? its : *width;
-}
-
-/* The width of its widest text. */
-static void measure(const struct listing *l, int widest[CELLS])
-{
-	char text[WHO_MAX];
-
-	for (int c = 0; c < CELLS; c++)
-		widest[c] = columns_of(cells[c].title) + 1;
-	for (int i = 0; i < l->rows; i++) {
-		widen(&widest[CELL_KEY], l->row[i]->shown);
-		widen(&widest[CELL_HOLDER],
-		      holder_text(l->row[i], text, sizeof(text)));
-		widen(&widest[CELL_HOST], host_text(l->row[i]));
-	}
-}
-
-/* A column's unused share goes to the others. */
-static void share_out(struct layout *y, const int widest[CELLS], int left)
-{
-	for (int again = 0; again < CELLS; again++) {
-		int shares = 0, rest = left;
-
-		for (int c = 0; c < CELLS; c++)
-			if (cells[c].share && y->width[c] < 0)
-				shares += cells[c].share;
-		for (int c = 0; c < CELLS; c++) {
-			if (!cells[c].share || y->width[c] >= 0 ||
-			    widest[c] > left * cells[c].share / shares)
-				continue;
-			y->width[c] = widest[c];
-			rest -= widest[c];
-		}
-		if (rest != left) {
-			left = rest;
-			continue;
-		}
-		for (int c = 0; c < CELLS; c++)
-			if (y->width[c] < 0)
-				y->width[c] = left * cells[c].share / shares;
-		return;
-	}
-}
-
-static void lay_out(struct layout *y, const struct listing *l, int columns)
-{
-	int widest[CELLS], left = columns, at = 0;
-
-	measure(l, widest);
-	for (int c = 0; c < CELLS; c++) {
-		bool fits = columns >= cells[c].from;
-
-		y->width[c] = !fits ? 0 : cells[c].share ? -1 : cells[c].width;
-		left -= fits ? (c > 0 ? GAP : 0) + cells[c].width : 0;
-	}
-	share_out(y, widest, left > 1 ? left : 1);
-	for (int c = 0; c < CELLS; c++) {
-		y->at[c] = at;
-		at += y->width[c] > 0 ? y->width[c] + GAP : 0;
-	}
-}
-
-/* ---- what is in them ---- */
-
-static void put_cell(const struct layout *y, struct screen *s, int c,
-		     enum style style, const char *text)
-{
-	int width = y->width[c], its = columns_of(text);
-	int shift = cells[c].right && its < width ? width - its : 0;
-
-	if (width > 0)
-		screen_put(s, y->at[c] + shift, width - shift, style, text);
-}
-
-/* Keys often differ at their end alone (app:deploy:eu-1): what does not fit is
- * left out in the middle. Returns text, or buf. */
-static const char *cut_middle(const struct board *b, const char *text,
-			      int width, char *buf, size_t size)
-{
-	const char *mark = b->blocks ? "\xe2\x80\xa6" : "~", *tail = text;
-	int head = width / 2;
-
-	if (width < 3 || columns_of(text) <= width)
-		return text;
-	/* a character may be two columns wide, or none */
-	while (columns_of(tail) > width - head - 1)
-		tail += utf8_length(tail, strlen(tail))
-				? utf8_length(tail, strlen(tail))
-				: 1;
-	(void)snprintf(buf, size, "%.*s%s%s", (int)columns_fit(text, head),
-		       text, mark, tail);
-	return buf;
-}
+/* ---- the locks ---- */
 
 /* A holder that renews in time has at least two thirds left. */
-static enum style style_of(int64_t left, int64_t ttl)
+static enum style style_of_lease(int64_t left, int64_t ttl)
 {
 	return left >= ttl / 3 * 2 ? GREEN : left >= ttl / 3 ? YELLOW : RED;
 }
 
-/* n columns, each `block`. */
-static void put_blocks(struct screen *s, int at, int n, enum style style,
-		       const char *block)
+static enum style style_of(const struct board *b, const struct lock_seen *l,
+			   enum column c)
 {
-	char text[BAR * 3 + 1] = "";
-	size_t len = strlen(block);
+	int64_t left = listing_left(l, b->at);
 
-	for (int i = 0; i < n; i++)
-		memcpy(text + (size_t)i * len, block, len);
-	text[(size_t)n * len] = '\0';
-	screen_put(s, at, n, style, text);
+	if (c == COLUMN_KEY)
+		return BOLD;
+	if (c == COLUMN_LEFT && left < 0)
+		return RED;
+	if (c == COLUMN_LEASE)
+		return style_of_lease(left, l->holder.ttl_ms);
+	if (c == COLUMN_WAITING)
+		return l->in_line > 0 ? BOLD : DIM;
+	return l->state == VIEW_HELD ? PLAIN : DIM;
 }
 
-static void put_bar(const struct board *b, const struct layout *y,
-		    struct screen *s, int64_t left, int64_t ttl)
-{
-	const char *full = b->blocks ? "\xe2\x96\x88" : "#";
-	const char *empty = b->blocks ? "\xe2\x96\x91" : ".";
-	/* more than its length: its expiry was set by hand */
-	int n = left < ttl ? (int)((left * BAR + ttl - 1) / ttl) : BAR;
-
-	if (y->width[CELL_BAR] == 0)
-		return;
-	put_blocks(s, y->at[CELL_BAR], n, style_of(left, ttl), full);
-	put_blocks(s, y->at[CELL_BAR] + n, BAR - n, DIM, empty);
-}
-
-static void put_lease(const struct board *b, const struct layout *y,
-		      struct screen *s, const struct lock_seen *l, int64_t age)
-{
-	const struct view_holder *h = &l->holder;
-	int64_t left = h->left_ms > age ? h->left_ms - age : 0;
-	char text[32];
-
-	if (h->left_ms < 0) {
-		put_cell(y, s, CELL_LEFT, RED, "never");
-		return;
-	}
-	put_cell(y, s, CELL_LEFT, PLAIN,
-		 left > LEFT_MOST ? ">270y"
-				  : listing_time(left, text, sizeof(text)));
-	if (h->ttl_ms > 0 && h->how != HOLD_RESTS)
-		put_bar(b, y, s, left, h->ttl_ms);
-}
-
-static void put_lock(const struct board *b, const struct layout *y,
-		     struct screen *s, const struct lock_seen *l)
-{
-	int64_t age = between(l->at, b->at);
-	char text[WHO_MAX], key[WHO_MAX];
-
-	age = age > 0 ? age : 0;
-	put_cell(y, s, CELL_KEY, BOLD,
-		 cut_middle(b, l->shown, y->width[CELL_KEY], key, sizeof(key)));
-	put_cell(y, s, CELL_HOLDER, l->state == VIEW_HELD ? PLAIN : DIM,
-		 holder_text(l, text, sizeof(text)));
-	put_cell(y, s, CELL_HOST, PLAIN, host_text(l));
-	if (l->holders > 0) {
-		put_cell(y, s, CELL_HELD, PLAIN,
-			 listing_time(l->held_ms < 0 ? -1 : l->held_ms + age,
-				      text, sizeof(text)));
-		put_lease(b, y, s, l, age);
-	}
-	(void)snprintf(text, sizeof(text), "%" PRId64, l->in_line);
-	put_cell(y, s, CELL_WAITING, l->in_line > 0 ? BOLD : DIM, text);
-}
-
-/* ---- what is around them ---- */
-
-static void put_titles(const struct board *b, const struct layout *y,
-		       struct screen *s)
+/* `l` NULL: the titles. */
+static void put_row(const struct board *b, const struct table *t, int row,
+		    const struct lock_seen *l, struct screen *s)
 {
 	bool down = b->choice.reverse == (b->choice.by == COLUMN_KEY);
 	const char *arrow = b->blocks ? down ? "\xe2\x96\xbe" : "\xe2\x96\xb4"
 				      : (down ? "v" : "^");
+	int at = 0;
 
-	screen_fill(s, REVERSE);
-	for (int c = 0; c < CELLS; c++) {
+	for (int c = 0; c < t->columns; at += t->width[c++] + GAP) {
+		const char *text = t->cell[row * t->columns + c];
 		char title[32];
-		bool sorted = cells[c].sorted == (int)b->choice.by;
 
-		(void)snprintf(title, sizeof(title), "%s%s", cells[c].title,
-			       sorted ? arrow : "");
-		put_cell(y, s, c, REVERSE, title);
+		if (l) {
+			screen_put(s, at, t->width[c],
+				   style_of(b, l, (enum column)c), text);
+			continue;
+		}
+		(void)snprintf(title, sizeof(title), "%s%s", text,
+			       c == (int)b->choice.by ? arrow : "");
+		screen_put(s, at, t->width[c] + 1, REVERSE, title);
 	}
 	screen_next(s);
 }
+
+/* ---- what is around them ---- */
 
 static int servers_up(const struct scan *c)
 {
@@ -289,9 +81,9 @@ static void put_header(const struct board *b, const struct listing *l,
 {
 	const struct scan *c = b->scan;
 	int n = c->query->servers.n, up = servers_up(c);
-	char servers[420], text[600], clock[48];
+	char servers[420], text[80], clock[48];
 	const char *day = b->clock(clock, sizeof(clock));
-	int width = columns_of(day);
+	int width = columns_of(day), at, room = s->columns - width - GAP;
 
 	if (n == 1)
 		(void)snprintf(servers, sizeof(servers), "%s%s",
@@ -301,9 +93,11 @@ static void put_header(const struct board *b, const struct listing *l,
 		(void)snprintf(servers, sizeof(servers), "%d of %d servers", up,
 			       n);
 	(void)snprintf(text, sizeof(text),
-		       "redlock top  %d lock%s, %" PRId64 " waiting  %s",
-		       l->rows, l->rows == 1 ? "" : "s", l->waiters, servers);
-	screen_put(s, 0, s->columns - width - 2, BOLD, text);
+		       "redlock top  %d lock%s, %" PRId64 " waiting  ", l->rows,
+		       l->rows == 1 ? "" : "s", l->waiters);
+	at = columns_of(text);
+	screen_put(s, 0, room, BOLD, text);
+	screen_put(s, at, room - at, BOLD, servers);
 	if (s->columns > width + 22)
 		screen_put(s, s->columns - width, width, PLAIN, day);
 	screen_next(s);
@@ -426,14 +220,21 @@ static void put_help(const struct board *b, const struct listing *l,
 	screen_next(s);
 }
 
-static void put_locks(const struct board *b, const struct listing *l,
-		      struct screen *s)
+/* -1: out of memory. */
+static int put_locks(const struct board *b, const struct listing *l,
+		     struct screen *s)
 {
-	struct layout y;
-	int row = 0;
+	static const char *const bars[][2] = {{"##########", ".........."},
+					      {"██████████", "░░░░░░░░░░"}};
+	struct table t;
+	int row = 0, rc;
 
-	lay_out(&y, l, s->columns);
-	put_titles(b, &y, s);
+	listing_table(l, b->first, b->page, b->at, bars[b->blocks], &t);
+	rc = t.room < 0 ? -1 : 0;
+	(void)table_fit(&t, s->columns);
+	screen_fill(s, REVERSE);
+	if (rc == 0)
+		put_row(b, &t, 0, NULL, s);
 	if (l->rows == 0) {
 		screen_put(s, 0, s->columns, DIM,
 			   !b->settled            ? "looking ..."
@@ -442,12 +243,12 @@ static void put_locks(const struct board *b, const struct listing *l,
 		screen_next(s);
 		row++;
 	}
-	for (int i = b->first; i < l->rows && row < b->page; i++, row++) {
-		put_lock(b, &y, s, l->row[i]);
-		screen_next(s);
-	}
+	for (int i = b->first; rc == 0 && i < l->rows && row < b->page; i++)
+		put_row(b, &t, ++row, l->row[i], s);
 	for (; row < b->page; row++)
 		screen_next(s);
+	table_free(&t);
+	return rc;
 }
 
 int board_draw(struct board *b, struct screen *s)
@@ -472,7 +273,8 @@ int board_draw(struct board *b, struct screen *s)
 		put_typed(b, s);
 	else
 		put_state(b, s);
-	put_locks(b, &l, s);
+	if (rc == 0)
+		rc = put_locks(b, &l, s);
 	put_help(b, &l, s);
 	screen_end(s);
 	listing_close(&l);
@@ -544,7 +346,9 @@ bool keyboard_take(struct board *b, int key)
 	case KEY_GONE:
 		return false;
 	case 's':
-		b->choice.by = (b->choice.by + 1) % COLUMNS_SORTED;
+		do
+			b->choice.by = (b->choice.by + 1) % COLUMNS;
+		while (!(SORTED & 1U << b->choice.by));
 		b->first = 0;
 		break;
 	case 'r':

@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/columns.h"
+#include "cli/render.h"
 
 /* The alternate screen, which has no history; no cursor; no line wrap. */
 #define ENTER "\033[?1049h\033[?25l\033[?7l\033[2J"
@@ -206,9 +206,9 @@ void screen_put(struct screen *s, int at, int width, enum style style,
 		return;
 	/* address the column by number: a character may be wider than we
 	 * think */
-	(void)fprintf(s->making, "\033[%dG%s%.*s%s", at + 1, code,
-		      (int)columns_fit(text, width), text,
-		      code[0] ? "\033[0m" : "");
+	(void)fprintf(s->making, "\033[%dG%s", at + 1, code);
+	put_cut(s->making, text, width);
+	(void)fputs(code[0] ? "\033[0m" : "", s->making);
 }
 
 void screen_fill(struct screen *s, enum style style)
