@@ -11,7 +11,7 @@ load lib/common
 
 @test "the witness counts every one of 24 contending runs" {
 	for i in {1..24}; do
-		redlock -q -k job -t 20s --node-timeout 5s -- \
+		redlock -q -k job -t 5m --node-timeout 1m -w 5m -- \
 			witness "$T" --hold 2 &
 	done
 	wait
