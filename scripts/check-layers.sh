@@ -48,7 +48,7 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 	BEGIN {
 		# where the kernel reports no event (see HACKING.md)
 		sleepers = "^src/(local/(localdir|lockserver)|proc/(keeper|tree)|" \
-		    "run/(relay|supervise))[.]c$"
+		    "run/supervise)[.]c$"
 		rank["base"] = 1
 		rank["net"] = rank["proc"] = rank["lock/core"] = 2.1
 		rank["lock/wire"] = 2.2

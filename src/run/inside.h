@@ -124,10 +124,12 @@ struct relay {
 	struct instant stopped;  /* when to see whether it is still stopped */
 	bool holds_back; /* we continued, and the command is not to yet */
 	struct instant before_stop; /* the last renewal before the stop */
-	pid_t apart;          /* the command's own group, stopped by us; or 0 */
-	struct instant bound; /* set by the caller: it must act then */
-	int early;            /* a signal for a command not started yet */
-	bool refused;         /* we reported that a signal is not permitted */
+	pid_t apart; /* the command's own group, stopped by us; or 0 */
+	struct instant apart_due; /* it stops at its own pace until then; or
+				     NEVER */
+	struct instant bound;     /* set by the caller: it must act then */
+	int early;                /* a signal for a command not started yet */
+	bool refused; /* we reported that a signal is not permitted */
 };
 
 /* There is a command whose group may be signalled: start the recorder soon. */

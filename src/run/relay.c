@@ -4,7 +4,6 @@
 #include "run/inside.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -84,17 +83,10 @@ static void pass_key_on(pid_t apart, int sig)
 		(void)kill(-apart, sig);
 }
 
-/* That group is orphaned, because the guard is in another session, and there
- * the kernel ignores SIGTSTP. */
-static void stop_group(const struct relay *y, pid_t apart)
+/* The command's own group was told to stop. */
+static bool is_stopping(const struct relay *y)
 {
-	struct instant limit = after(now(), STOP_MS);
-
-	(void)kill(-apart, SIGTSTP);
-	while (!tree_is_stopped(command_of(y)) && before(now(), limit))
-		(void)poll(NULL, 0, 1);
-	if (!tree_is_stopped(command_of(y)))
-		(void)kill(-apart, SIGSTOP);
+	return y->apart_due.ms != NEVER.ms;
 }
 
 /* Whether no renewal is overdue, or none will come in time. */
@@ -116,6 +108,19 @@ static void go_on(struct relay *y)
 	y->apart = 0;
 }
 
+/* `own`: the kernel will not continue the command together with us. */
+static void stop_self(struct relay *y, bool own)
+{
+	signals_stop();
+	y->stopped = NEVER;
+	if (!own)
+		return;
+	y->holds_back = true;
+	watchdog_await(y->dog, true);
+	if (may_go_on(y))
+		go_on(y);
+}
+
 /* The kernel stops a whole group without us. If only we get the signal, or the
  * command has a group of its own, we stop the command first, and hold back
  * signals that would continue it. The deadman limits the time. */
@@ -125,19 +130,25 @@ static void stop_with_command(struct relay *y, bool group, pid_t apart)
 	struct reach r;
 
 	y->before_stop = watchdog_credited_at(y->dog);
-	if (apart > 0)
-		stop_group(y, apart);
-	else if (!group)
-		guard_signal(y->guard, SIGTSTP, &all, &r);
-	signals_stop();
-	y->stopped = NEVER;
-	if (group && apart == 0)
+	if (apart > 0) {
+		(void)kill(-apart, SIGTSTP);
+		y->apart = apart;
+		y->apart_due = after(now(), STOP_MS);
 		return;
-	y->apart = apart;
-	y->holds_back = true;
-	watchdog_await(y->dog, true);
-	if (may_go_on(y))
-		go_on(y);
+	}
+	if (!group)
+		guard_signal(y->guard, SIGTSTP, &all, &r);
+	stop_self(y, !group);
+}
+
+/* That group is orphaned, because the guard is in another session, and there
+ * the kernel ignores SIGTSTP: only a command that handles it has stopped. */
+static void stop_after_group(struct relay *y)
+{
+	y->apart_due = NEVER;
+	if (!tree_is_stopped(command_of(y)))
+		(void)kill(-y->apart, SIGSTOP);
+	stop_self(y, true);
 }
 
 /* Two are for the command: to many programs they mean "at once". */
@@ -234,18 +245,23 @@ void relay_start(struct relay *y)
 
 void relay_stopped(struct relay *y)
 {
-	y->stopped = after(now(), ALONE_MS);
+	if (is_stopping(y))
+		y->apart_due = now();
+	else
+		y->stopped = after(now(), ALONE_MS);
 }
 
 int relay_fd(const struct relay *y)
 {
-	return y->holds_back ? -1 : y->signals->fd;
+	return y->holds_back || is_stopping(y) ? -1 : y->signals->fd;
 }
 
 struct instant relay_due(const struct relay *y)
 {
 	struct instant due = sooner(y->stopped, y->mate_due);
 
+	if (is_stopping(y))
+		return y->apart_due;
 	if (y->holds_back)
 		return must_act(y);
 	return y->early ? sooner(due, after(now(), BIRTH_MS)) : due;
@@ -255,6 +271,11 @@ void relay_step(struct relay *y, bool readable, bool may_stop)
 {
 	struct arrival a;
 
+	if (is_stopping(y)) {
+		if (before(now(), y->apart_due))
+			return;
+		stop_after_group(y);
+	}
 	if (y->holds_back) {
 		if (!may_go_on(y))
 			return;
@@ -265,7 +286,7 @@ void relay_step(struct relay *y, bool readable, bool may_stop)
 	if (y->early)
 		pass_on(y, y->early, false);
 	for (int i = 0; readable && i < SIGNALS_TURN && !y->holds_back &&
-			signals_next(y->signals, &a);
+			!is_stopping(y) && signals_next(y->signals, &a);
 	     i++)
 		forward(y, &a);
 	if (!before(now(), y->stopped))
@@ -276,7 +297,7 @@ void relay_close(struct relay *y)
 {
 	struct arrival late;
 
-	if (y->holds_back)
+	if (y->holds_back || is_stopping(y))
 		go_on(y);
 	recorder_end(&y->recorder);
 	/* a Ctrl-C may have ended the command before we read it */

@@ -445,6 +445,7 @@ static void run_command(struct supervisor *s)
 					    .end = s->end,
 					    .interrupted = {LONG_AGO, LONG_AGO},
 					    .mate_due = NEVER,
+					    .apart_due = NEVER,
 					    .bound = NEVER,
 					    .stopped = NEVER},
 				  .limit = NEVER,
