@@ -43,7 +43,7 @@ data_lost(L)
 local function granted(e)
 	local s, stop, by = slot(L, e.n), -1, ''
 	if e == L.mine or ARG.outer ~= '' then
-		stop, by = stop_of(L, s)
+		stop, by = stop_of(L, s, L.token)
 	end
 	-- (if memory is full, it would let a new one in)
 	if ticket > 0 or e == L.mine then
@@ -56,9 +56,13 @@ local function granted(e)
 end
 local function write()
 	if next(L.puts) or next(L.mail) then
-		line('zrem', '') -- a first write
+		first_write()
 		save(L)
 	end
+end
+local function answer(said, ...)
+	write()
+	return {said, L.c or 0, ...}
 end
 if ARG.guard ~= '-1' then
 	local rest = young_for(L, ARG.guard + 0)
@@ -81,19 +85,16 @@ end
 if not (L.mine and L.mine.flag == '') then
 	local newest, whose = mark('revision', ARG.revision ~= '-1', '%d+')
 	if newest and newest - ARG.revision > 0 then
-		write()
-		return {'older', L.c or 0, newest, whose}
+		return answer('older', newest, whose)
 	end
 	local label, by = mark('label', ARG.label ~= '', '[^\n]+')
 	if label == ARG.label then
-		write()
-		return {'done', L.c or 0, -1, by}
+		return answer('done', -1, by)
 	end
 	local done
 	done, by = mark('once', ARG.once == '1', '%d+')
 	if num(done) > L.now then
-		write()
-		return {'done', L.c or 0, done - L.now, by}
+		return answer('done', done - L.now, by)
 	end
 end
 -- While it is shut, nothing begins, not even what was granted before: in a state
@@ -126,16 +127,14 @@ if ARG.outer ~= '' then
 	local s = slot(L, outer and outer.n or ARG.outerslot + 0)
 	if not L.mine and (outer or s.family == ARG.outer) and lives(L, s) then
 		if reads(s.family) and not own.shared then
-			write()
-			return {'inside', L.c or 0}
+			return answer('inside')
 		end
 		return granted(enter(L, s, L.token, own, ttl, ''))
 	end
-	write()
 	-- a state that began after its grant has lost it
 	local fence, began = ARG.outerfence + 0, born(L)
 	local forgot = fence > 0 and (began == 0 or began > fence)
-	return {(forgot or L.now < L.shut) and 'vanished' or 'no', L.c or 0}
+	return answer((forgot or L.now < L.shut) and 'vanished' or 'no')
 end
 if newcomer then -- its clock may be wrong
 	ticket = min(max(ticket, came - 1000000), came + 1000000)
@@ -161,8 +160,7 @@ if supersedes then
 		by = #newer > 0 and newer[#newer][3]
 	end
 	if by then
-		write()
-		return {'superseded', L.c or 0, by}
+		return answer('superseded', by)
 	end
 end
 if ticket > 0 and not newcomer then
@@ -189,8 +187,7 @@ if ticket == 0 or newcomer then
 			end
 		end
 		if n - ARG.most >= 0 then
-			write()
-			return {'full', L.c or 0, n}
+			return answer('full', n)
 		end
 	end
 	if ticket == 0 then

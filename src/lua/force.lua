@@ -21,68 +21,67 @@ local step, grace = ARG.step, ARG.grace + 0
 local lost, s, v = data_lost(L), slot(L, ARG.slot + 0), look(L)
 local shown = v == ' ' and call('type', K).ok or v and call('getrange', K, 0, 4095)
 local family = ARG.family == 'shared:*' and reads(s.family) and s.family or ARG.family
-local function out(said, ...)
+local function answer(said, ...)
 	return {said, L.c or 0, ...}
+end
+local function ask(count, who)
+	local left = ask_to_stop(L, s, grace, ARG.by, who)
+	first_write()
+	save(L)
+	return answer('yes', left, count)
 end
 local function freed()
 	L.value = false
 	local _, ms = serve(L)
 	save(L)
-	return out('yes', ms)
+	return answer('yes', ms)
 end
 if step == 'marks' then
-	return out(call('hdel', S, 'once', 'revision', 'label') > 0 and 'yes' or 'no', 0)
+	return answer(call('hdel', S, 'once', 'revision', 'label') > 0 and 'yes' or 'no', 0)
 end
 if ARG.member ~= '' then
 	local who = ARG.member
 	local e = counts(L, read_entry(unpack(call('hmget', S, 'hold:' .. who, 'who:' .. who))))
 	if not e or e.n ~= s.n or e.ends <= L.now then
-		return out('no')
+		return answer('no')
 	elseif s.count > 1 and step == 'ask' then
-		local till = num(match(call('hget', S, 'stop:' .. who) or '', '^%d+'))
-		if till == 0 or till > L.now + grace + 1000 then
-			till = L.now + grace
-			call('hdel', S, '') -- a first write
-			put(L, 'stop:' .. who, str(till) .. '\n' .. ARG.by)
-			save(L)
-		end
-		return out('yes', max(0, till - L.now), 1)
+		return ask(1, who)
 	elseif s.count > 1 then
-		call('hdel', S, '') -- a first write
+		first_write()
 		drop(L, who)
 		note_end(L, who, e, 'forced\n' .. ARG.entry)
 		L.mail[who] = {60000, 'taken\n' .. ARG.by}
-		sweep(L, s, who)
+		leave(L, s, who)
 		if s.n == 0 and v == s.family then
 			call('pexpire', K, max(1, s.ends - L.now))
 		end
 		move(L)
 		put_slot(L, s)
 		save(L)
-		return out('yes', 0)
+		return answer('yes', 0)
 	end
 	family = s.family -- it is alone there
 end
 if step == 'open' then
-	call('hdel', S, '') -- a first write
+	first_write()
 	L.shut = 0
 	put(L, 'shut', '0')
 	return freed()
 end
 if step == 'foreign' then
 	if shown ~= family or v == s.family then
-		return out('no')
+		return answer('no')
 	end
 	call('del', K)
 	return freed()
 end
 if s.family ~= family or s.ends <= L.now then
 	if shown == family and not lost and s.family ~= v then
-		return out('foreign')
+		return answer('foreign')
 	elseif s.ends <= L.now and s.moved > born(L) and shown ~= family then
-		return out('no') -- it has left since the loss
+		return answer('no') -- it has left since the loss
 	elseif step == 'take' and s.ends <= L.now and (lost or shown == family) then
-		call('hdel', S, '') -- a first write
+		first_write()
 		if shown == family or v and reads(v) and family == 'shared:*' then
 			call('del', K)
 		end
@@ -91,24 +90,21 @@ if s.family ~= family or s.ends <= L.now then
 		s.moved = L.c
 		put_slot(L, s)
 		save(L)
-		return out('yes', 0)
+		return answer('yes', 0)
 	elseif lost then
-		call('hdel', S, '')
+		first_write()
 		save(L)
 	end
 	-- whom the server has forgotten is asked once it has registered again
 	local may_return = s.ends <= L.now and (lost or L.now < L.shut)
-	return out(may_return and step == 'ask' and 'yes' or 'no', grace, 1)
+	return answer(may_return and step == 'ask' and 'yes' or 'no', grace, 1)
 end
 if step == 'ask' and s.count == 1 and s.holder.flag == 'r' then
-	return out('yes', 0, 0) -- --min-hold keeps it for nobody
+	return answer('yes', 0, 0) -- --min-hold keeps it for nobody
 elseif step == 'ask' then
-	local left = ask_to_stop(L, s, grace, ARG.by)
-	call('hdel', S, '') -- a first write
-	save(L)
-	return out('yes', left, s.count)
+	return ask(s.count)
 end
-call('hdel', S, 'stop:' .. s.n) -- a first write
+call('hdel', S, 'stop:' .. s.n)
 L.stop = s.n > 0 and L.stop
 sweep(L, s, nil, 'forced\n' .. ARG.entry)
 for _, name in ipairs(L.drops) do

@@ -127,7 +127,7 @@ local function keep(L, s, who, e, ms, fresh, shown)
 		s.ends, s.last, s.holder = e.ends, who, e
 	end
 	if s.n > 0 and not fresh then
-		call('hdel', S, '') -- a first write
+		first_write()
 	elseif s.n == 0 and not shown and call('pexpire', K, s.ends - L.now) == 0 then
 		call('set', K, s.family, 'nx', 'px', s.ends - L.now)
 	end

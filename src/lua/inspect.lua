@@ -41,7 +41,7 @@ for name, text in pairs(all) do
 end
 for n, s in pairs(L.slots) do
 	if s.ends > L.now then
-		local stop, by = stop_of(L, s)
+		local stop, by = stop_of(L, s, s.family)
 		held[#held + 1] = {n, s.family, s.count, s.longest, stop, by}
 	end
 end

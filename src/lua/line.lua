@@ -30,7 +30,7 @@ local function line(command, ...)
 end
 -- A line that was left alone is gone after a minute.
 local function stay_in_line(ticket, member)
-	call('pexpire', Q, 60000) -- a first write
+	call('pexpire', Q, 60000) -- before anything that needs memory
 	if line('zadd', ticket, member) == 1 then -- perhaps it is the first in line
 		call('pexpire', Q, 60000)
 	end

@@ -27,7 +27,7 @@ end
 -- (a missing right must show before anything is written)
 local still = e and key_agrees(L, e)
 if e then
-	call('hdel', S, 'hold:' .. L.token, 'who:' .. L.token, 'stop:' .. L.token) -- a first write
+	call('hdel', S, 'hold:' .. L.token, 'who:' .. L.token, 'stop:' .. L.token)
 	L.identity = unlock and e.identity or L.identity
 end
 line('zrem', L.token .. ' ' .. L.identity, L.token)

@@ -36,7 +36,7 @@ local function returns()
 	if e or not fits(L, s, family, true) then
 		return false
 	elseif ARG.repair == '2' then
-		return s.ends > L.now and stop_of(L, s) < 0
+		return s.ends > L.now and stop_of(L, s, L.token) < 0
 	elseif repair then
 		return s.moved <= L.seen and young_for(L, ARG.guard + 0) == 0
 	end
@@ -66,7 +66,7 @@ elseif L.number > 0 and returns() then
 		call('pexpire', K, ttl)
 		family = L.value
 	elseif s.n > 0 then
-		call('hdel', S, '') -- a first write
+		first_write()
 	end
 	e = enter(L, s, L.token, read_identity(L.identity), ttl, '', family)
 	said = e and 'healed'
@@ -89,6 +89,6 @@ if raised then
 	put_who(L, L.token, e)
 end
 save(L)
-local stop, by = stop_of(L, s)
+local stop, by = stop_of(L, s, L.token)
 return {said, L.c, ms, L.now, longest_lease(L, s), raised and 1 or stop >= 0 and 0 or nil, stop,
     by} -- a nil ends it

@@ -3,13 +3,18 @@
 local function put(L, name, value)
 	L.puts[name] = value
 end
--- Asks a slot to stop within `ms`, unless it must stop sooner already. Returns the
--- time that is left.
-local function ask_to_stop(L, s, ms, by)
-	local left = stop_of(L, s)
+-- If memory is full, the server refuses all writes of a script until the script has
+-- made one that frees memory. This one changes nothing. Who must get through then (a
+-- renewal, a release, a word to others) makes it before anything else is written; a
+-- newcomer does not. A real deletion does as well.
+local function first_write() call('hdel', S, '') end
+-- Asks a slot, or `who` in it alone, to stop within `ms`, unless it must stop sooner
+-- already. Returns the time that is left.
+local function ask_to_stop(L, s, ms, by, who)
+	local left = stop_of(L, s, who or s.family)
 	if left < 0 or left > ms + 1000 then
 		left = ms
-		put(L, 'stop:' .. s.n, str(L.now + ms) .. '\n' .. by)
+		put(L, 'stop:' .. (who or s.n), str(L.now + ms) .. '\n' .. by)
 	end
 	return left
 end
@@ -21,9 +26,7 @@ local function move_to(L, n)
 	L.trail = (L.trail .. ' ' .. str(n)):sub(-135)
 	L.c = n
 end
--- Writes what has changed. If memory is full, the server refuses all writes of a
--- script until the script has made one that frees memory. So either the caller has
--- made one before, or there is one here.
+-- Writes what has changed.
 local function save(L)
 	for i = 1, #L.drops, 1000 do -- Lua cannot unpack them all
 		call('hdel', S, unpack(L.drops, i, min(i + 999, #L.drops)))

@@ -92,12 +92,12 @@ end
 local function longest_lease(L, s)
 	return max(s.ends > L.now and s.longest or 0, L.shut - L.now)
 end
--- The time that a request to stop leaves, or -1; and who asks. Of several in a family,
--- one may be asked alone.
-local function stop_of(L, s)
+-- The time that a request to stop leaves to `who`, or -1; and who asks. Of several in
+-- a family, one may be asked alone. The family itself for `who`: what all were asked.
+local function stop_of(L, s, who)
 	local text = s.n == 0 and L.stop or s.n > 0 and call('hget', S, 'stop:' .. s.n)
-	local deadline, by = match(text or s.family ~= L.token and L.token ~= ''
-	    and call('hget', S, 'stop:' .. L.token) or '', '^(%d+)\n(.*)$')
+	local deadline, by = match(text or who ~= s.family and call('hget', S, 'stop:' .. who)
+	    or '', '^(%d+)\n(.*)$')
 	return deadline and max(0, deadline - L.now) or -1, by or ''
 end
 -- What this call knows: see start.lua.
