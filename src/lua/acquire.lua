@@ -67,11 +67,7 @@ end
 if ARG.guard ~= '-1' then
 	local rest = young_for(L, ARG.guard + 0)
 	if rest > 0 and L.now + rest > L.shut then
-		L.shut = L.now + rest
-		put(L, 'shut', L.shut)
-		if L.uptime >= 0 or L.is_other then -- else it says since when that is
-			put(L, 'lost', L.now)
-		end
+		shut(L, rest, L.now)
 	end
 	-- (its uptime is rounded)
 	if rest > 0 and L.now + rest + 1000 >= L.shut then

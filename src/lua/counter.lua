@@ -19,10 +19,17 @@ local function server(L)
 			kind = ' active'
 		end
 		L.server = id .. kind
-		L.life = id .. ' ' .. (match(words, 'master_replid:(%x+)') or '')
-		L.is_other = call('hget', S, 'writer') ~= L.life
-		if L.is_other and id ~= '' then
-			put(L, 'writer', L.life)
+		local life = id .. ' ' .. (match(words, 'master_replid:(%x+)') or '')
+		local writer, met = match(call('hget', S, 'writer') or '', '^(.*) (%d+)$')
+		L.is_other = writer ~= life
+		if L.is_other or met > ms then -- or the clock was set back since
+			met = ms
+			if id ~= '' then
+				put(L, 'writer', life .. ' ' .. ms)
+			end
+		end
+		if L.uptime < 0 then -- the clock was set back since the start
+			L.uptime = ms - met
 		end
 	end
 end
@@ -30,21 +37,11 @@ local function rolled_back(L)
 	server(L)
 	return L.is_other
 end
--- When `shut` was decided, by the clock as it is now: see state.lua.
-local function lost_at(L)
-	return num(L.puts.lost or call('hget', S, 'lost'))
-end
 -- How many ms are left until this server has been up for `ms`: before that it may
--- have forgotten a lease. (Uptime is in whole seconds; assume the last just began. It
--- is negative if the clock was set back since the start: then it counts from when
--- this state first met the process.)
+-- have forgotten a lease. (Uptime is in whole seconds; assume the last just began.)
 local function young_for(L, ms)
 	server(L)
-	local up = L.uptime
-	if up < 0 then
-		up = L.is_other and 0 or max(0, L.now - lost_at(L))
-	end
-	return ms > 0 and max(0, ms + 1000 - up) or 0
+	return ms > 0 and max(0, ms + 1000 - L.uptime) or 0
 end
 -- Raises the counter by 1, and at least to `least`. On one node it becomes at least
 -- TIME, so that an older state that comes back gives out no fence twice.
@@ -78,7 +75,7 @@ local function data_lost(L)
 		L.born = L.c
 		put(L, 'born', L.born)
 	else -- it may have been noticed before, but not before it happened
-		since = lost_at(L)
+		since = num(L.puts.lost or call('hget', S, 'lost'))
 		since = since * 1000 < seen and L.now or since
 	end
 	shut(L, L.longest, since)

@@ -44,7 +44,8 @@
 --   label      "LABEL\nsince SINCE\nABOUT", that of the last success: --once-for.
 --              After a failure (--once-counts any) all three end with
 --              "outcome OUTCOME\nexit STATUS\n"
---   writer     the server process that wrote the counter: see rolled_back()
+--   writer     "RUN_ID REPLID MET", the server process that wrote the counter, and
+--              since when this state knows it: see server()
 --   first      the first entry of the history: see history.lua
 --
 -- L is what this call knows, and is passed from function to function:
