@@ -6,8 +6,8 @@
 load lib/common
 load lib/refusal
 
-# What the grammar refuses stands in full in unit/t-opts.c; here are the status,
-# the line and the server that nobody asked.
+# What the grammar refuses stands in full in unit/t-opts.c, t-endpoint.c and
+# t-units.c; here are the status, the line and the server that nobody asked.
 
 # Somebody holds job until the test ends.
 hold() { # [redlock option...]
@@ -33,56 +33,26 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 
 # ---- options ----
 
-@test "an unknown or abbreviated option is refused by name" {
+@test "what may not be typed: one line that names it, status 64, no question" {
 	marker
-	refuses 64 "unknown option '--frobnicate'" -u "$url" -k job --frobnicate \
-		-- "${cmd[@]}"
-	refuses 64 "'--no-wai'" -u "$url" -k job --no-wai -- "${cmd[@]}"
-	refuses 64 "'--ke'" -u "$url" --ke=job -- "${cmd[@]}"
-	refuses 64 '-Z' -u "$url" -nqZ -k job -- "${cmd[@]}"
-}
-
-@test "an unknown option names the nearest" {
-	marker
-	refuses 64 "did you mean '--no-wait'?" -u "$url" -k job --nowait -- \
+	refused 64 "unknown option '--frobnicate'; see redlock --help" \
+		-u "$url" -k job --frobnicate -- "${cmd[@]}"
+	refused 64 "did you mean '--no-wait'?" -u "$url" -k job --nowait -- \
 		"${cmd[@]}"
-	refuses 64 "did you mean '--password-file'?" -u "$url" -k job \
-		--pasword-file=/x -- "${cmd[@]}"
-	refuses 64 "see redlock --help" -u "$url" -k job --frobnicate -- \
+	refused 64 "'-w' needs a value" -u "$url" -k job -w
+	refused 64 'no key' -u "$url" -- "${cmd[@]}"
+	refused 64 'no command' -u "$url" -k job --
+	refused 64 "'backup'" backup -k job -- "${cmd[@]}"
+	refused 64 'key is empty' -u "$url" -k '' -- "${cmd[@]}"
+	refused 64 'the same server' -u "$url" -u "$url" -k job -- "${cmd[@]}"
+	refused 64 '-s and -N' -u "$url" -k job -s -N 2 -- "${cmd[@]}"
+	refused 64 'not a duration' -u "$url" -k job -t '30 s' -- "${cmd[@]}"
+	refused 64 200ms -u "$url" -k job -t 199ms -- "${cmd[@]}"
+	refused 64 --allow-long-ttl -u "$url" -k job -t 86400001ms -- "${cmd[@]}"
+	refused 64 -K -u "$url" -k job -t 10s -K 5001ms -- "${cmd[@]}"
+	refused 64 "-E '256'" -u "$url" -k job -E 256 -- "${cmd[@]}"
+	refused 64 'of fail|run' -u "$url" -k job --on-unavailable maybe -- \
 		"${cmd[@]}"
-	not grep -q 'did you' "$T/err"
-}
-
-@test "an option without its value, or with one too many, is refused" {
-	marker
-	refuses 64 "'--ttl' needs a value" -u "$url" -k job --ttl
-	refuses 64 "'-w' needs a value" -u "$url" -k job -w
-	refuses 64 "'--help' takes no value" -u "$url" -k job --help=yes -- \
-		"${cmd[@]}"
-}
-
-@test "a key, a command, one verb: what is missing is named" {
-	marker
-	refuses 64 'no key'
-	refuses 64 'no key' -u "$url" -- "${cmd[@]}"
-	refuses 64 'no command' -u "$url" -k job
-	refuses 64 'no command' -u "$url" -k job --
-	refuses 64 "'backup'" backup -k job -- "${cmd[@]}"
-	refuses 64 "''" ''
-	refuses 64 "-c and a command ('touch')" -u "$url" -k job -c true -- \
-		"${cmd[@]}"
-	refuses 64 '-s and -N' -u "$url" -k job -s -N 2 -- "${cmd[@]}"
-	refuses 64 'the same server' -u "$url" -u "$url" -k job -- "${cmd[@]}"
-}
-
-@test "durations have one grammar, for -t, -w, -K and --node-timeout" {
-	local o
-
-	marker
-	for o in --ttl --wait --kill-after --node-timeout; do
-		refused 64 "not a duration" -u "$url" -k job "$o=30 s" -- \
-			"${cmd[@]}"
-	done
 	untouched
 }
 
@@ -99,61 +69,9 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 		[ "$output" -le 5400000 ]
 		[ "$output" -gt 5399000 ]
 	done
-}
-
-@test "a lease under 200 ms is refused" {
-	marker
-	refuses 64 200ms -u "$url" -k job -t 199ms -- "${cmd[@]}"
-	redlock -k job -t 200ms -- true
-}
-
-@test "a lease over 24 h needs --allow-long-ttl" {
-	marker
-	refuses 64 24h -u "$url" -k job -t 86400001ms -- "${cmd[@]}"
-	redlock -k job -t 24h -- true
 	run -0 redlock -k job -t 25h --allow-long-ttl -- \
 		redis-cli -s "$T/a.sock" pttl job
 	[ "$output" -gt 86400000 ]
-}
-
-@test "-K above half of the lease is refused" {
-	marker
-	refuses 64 -K -u "$url" -k job -t 10s -K 5001ms -- "${cmd[@]}"
-	refuses 64 -K -u "$url" -k job -K 1d -- "${cmd[@]}"
-	redlock -k job -t 10s -K 5s -- true
-	redlock -k job -K 0 -- true
-}
-
-@test "a status outside 0..255 is refused, not taken modulo 256" {
-	marker
-	refuses 64 "-E '256'" -u "$url" -k job --conflict-exit-code=256 -- \
-		"${cmd[@]}"
-	refuses 64 "-E '-1'" -u "$url" -k job -E -1 -- "${cmd[@]}"
-}
-
-@test "--max-waiters takes a number, --color and --log-format one of their words" {
-	run -64 redlock -k job --max-waiters x -- true
-	[[ $output = *"--max-waiters 'x': must be a number"* ]]
-	run -64 redlock -k job --max-waiters=-1 -- true
-	run -64 redlock -k job --color sometimes -- true
-	[[ $output = *"--color 'sometimes': must be one of auto|always|never" ]]
-	run -64 redlock -k job --log-format xml -- true
-	[[ $output = *"--log-format 'xml': must be one of text|json" ]]
-}
-
-@test "other values out of range are refused" {
-	marker
-	refuses 64 "--on-unavailable 'maybe'" -u "$url" -k job \
-		--on-unavailable maybe -- "${cmd[@]}"
-	refuses 64 --on-unavailable -u "$url" -k job --on-unavailable= -- \
-		"${cmd[@]}"
-	refuses 64 --node-timeout -u "$url" -k job --node-timeout 0 -- \
-		"${cmd[@]}"
-	refuses 64 "--restart-guard 'never': must be auto, off or" -u "$url" \
-		-k job --restart-guard never -- "${cmd[@]}"
-	refuses 64 --user -u "$url" -k job --user '' -- "${cmd[@]}"
-	refuses 64 --user -u "$url" -k job \
-		--user "$(printf '%300s' | tr ' ' u)" -- "${cmd[@]}"
 }
 
 @test "a bad value is shown in one line without control bytes" {
@@ -172,12 +90,6 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 }
 
 # ---- keys ----
-
-@test "an empty key is refused" {
-	marker
-	refuses 64 'key is empty' -u "$url" -k '' -- "${cmd[@]}"
-	refuses 64 'key is empty' -u "$url" --key= -- "${cmd[@]}"
-}
 
 @test "a key of 64 KiB works, a longer one is refused" {
 	local k
@@ -236,54 +148,22 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 
 # ---- the server ----
 
-@test "every mistyped URL is refused: 64 from -u, 78 from REDLOCK_URL" {
-	local bad=("" localhost 127.0.0.1 127.0.0.1:6379 :6379 redis redis: \
-		redis:/h redis//h redis:// redis://:6379 REDIS://h reddis://h \
-		redis://h:0 redis://h:65536 redis://h: redis://h:x redis://h:1:2 \
-		redis://h:-1 'redis://h:6379 x' redis://[::1 'redis://[::1]x' \
-		'redis://[]' redis://::1 redis://h/x redis://h/-1 redis://h/1/2 \
-		redis://h/1.5 redis://h/99999999999 'redis://h/1?db=2' \
-		'redis://h/0?db=2' 'redis://h?db=1&db=2' 'redis://h?db=' \
-		'redis://h?x=1' 'redis://h?' 'redis://a b' $'redis://a\nb' \
-		unix: unix:x unix://x unix:// unix:///%zz unix:///%2 unix:///%00 \
-		"unix://$(printf '%108s' | tr ' ' /)" 'unix:///s?db=x' \
-		'unix:///s?idle=1s' /var/run/redis.sock local \
-		local:x 'local:?dir=' 'local:?dir=here' 'local:?idle=x' 'local:?idle=-1s' 'local:?db=1' \
-		local:// http://h https://h redis://h%zz \
-		redis://u:p@s@h redis://:a/b@h redis://:a?b@h redis://:%zz@h \
-		redis://127.1 redis://1.2.3.4. redis://6379 redis://h1,h2 \
-		'redis://h/0#x' 'redis://h?db=1&db=1' 'redis://h?timeout=0' \
-		'redis://h?cacert=/c' 'redis://:a@h?password-file=/f' \
-		'redis://h?password=a' 'unix://a@/s?password=' unix://a/b@/s \
-		redis-sentinel://h redis-cluster://h/1 redis-cluster://h,)
-	marker
-	for u in "${bad[@]}"; do
-		case $u in
-		'redis://h?') continue ;; # well-formed
-		esac
-		refused 64 "'" -n -u "$u" -k job -- "${cmd[@]}"
-		[ -n "$u" ] || continue # an empty variable is as none
-		REDLOCK_URL=$u refused 78 "REDLOCK_URL" -n -k job -- "${cmd[@]}"
-	done
-	untouched
-}
-
-@test "a mistyped URL is refused with a correct form" {
+@test "a mistyped URL: 64 from -u, 78 from REDLOCK_URL, with a correct form" {
 	local u says
+
 	marker
 	while read -r u says; do
-		refuses 64 "': $says" -n -u "$u" -k job -- "${cmd[@]}"
+		refused 64 "': $says" -n -u "$u" -k job -- "${cmd[@]}"
+		REDLOCK_URL=$u refused 78 "REDLOCK_URL" -n -k job -- "${cmd[@]}"
 	done <<-'END'
 		h:6379 not a URL: write redis://h:6379
-		/run/redis.sock not a URL: write unix:///run/redis.sock
 		redsi://h unsupported URL; did you mean redis://?
-		reds://h unsupported URL; did you mean rediss://?
 		rediss://h?cacrt=/c unknown option 'cacrt'; did you mean 'cacert'?
-		redis://h?x=1 unknown option 'x' (known: db, timeout, password-file)
-		redis://h?cacert=/c cacert: only with rediss://
+		redis://h:x the port
 		redis-sentinel://h missing master name: add /NAME after the Sentinels
-		redis-cluster://h/1 a Cluster has only database 0
 	END
+	refused 64 "': empty URL" -n -u '' -k job -- "${cmd[@]}"
+	untouched
 }
 
 @test "well-formed URLs of every kind reach the server" {
