@@ -6,6 +6,8 @@
 
 load lib/common
 load lib/masters
+load lib/sentinel
+load lib/cluster
 
 # ---- the kit of this file ----
 
@@ -197,7 +199,7 @@ eight_contend() { # N
 	if [ "$long" ]; then until_over all_at_random; fi
 	all_end
 	if [ "$long" ]; then drop_line; fi # see R31
-	tell "$(holds) holds; ended with: $(sort "$T/ended" | uniq -c | tr -s ' \n' ' ')"
+	tell "$(holds) holds; $(statuses)"
 }
 drop_line() {
 	on_all del 'job:redlock:{job}:queue' 'job:redlock:{job}:alive' >/dev/null
@@ -216,6 +218,49 @@ all_at_random() { # however many are out
 	1) frozen 0.$((RANDOM % 10)) "$n" ;;
 	2) frozen 1.$((RANDOM % 5)) "$n" ;;
 	esac
+}
+
+# ---- a Sentinel's masters and a Cluster's primaries, replaced under load ----
+
+replace_master() {
+	group_failover g
+	wait_until group_settled g
+	more_run 3
+}
+@test "eight contend while Sentinels replace the master, repeatedly: never two" {
+	group_start g
+	url=$(group_url g)
+	# what both replicas have is not lost with the master; while they join the
+	# new one, they have nothing: 69
+	expected='0 69'
+	contenders 8 --wait-replicas 2
+	more_run 3
+	replace_master
+	if [ "$long" ]; then until_over replace_master; fi
+	all_end
+	tell "$(holds) holds by 8 clients, a Sentinel's masters; $(statuses)"
+}
+statuses() { echo "ended with: $(sort "$T/ended" | uniq -c | tr -s ' \n' ' ')"; }
+
+move_key() {
+	case $((RANDOM % 2)) in
+	0) cluster_failover job ;;
+	1) cluster_move job "$(cluster_other job)" ;;
+	esac
+	more_run 3
+}
+@test "eight contend while a Cluster moves the key, repeatedly: never two at a time" {
+	cluster_start
+	url=$(cluster_url)
+	RANDOM=$seed
+	contenders 8
+	more_run 3
+	cluster_failover job
+	cluster_move job "$(cluster_other job)"
+	more_run 3
+	if [ "$long" ]; then until_over move_key; fi
+	all_end
+	tell "$(holds) holds by 8 clients, a Cluster; $(statuses)"
 }
 
 # ---- split votes ----
@@ -251,7 +296,7 @@ all_at_random() { # however many are out
 
 # ---- partitions ----
 
-cut() { # ADDRESS...: nothing passes any more
+cut_off() { # ADDRESS...: nothing passes any more
 	"${within[@]}" nft -f - 2>/dev/null <<-END || skip 'no nft here'
 		table inet t {
 			chain in {
@@ -274,7 +319,7 @@ behind_network() { # N
 @test "a minority cut off from the holder: no effect, and later held there again" {
 	behind_network 3
 	keep
-	cut 127.0.0.3
+	cut_off 127.0.0.3
 	url=$here
 	wait_until have 2 # its lease there is over
 	run -75 redlock -n -k job -t 3s -- witness "$T"
@@ -294,7 +339,7 @@ behind_network() { # N
 	next=$!
 	wait_until in_line 1
 	began=$(now_ms)
-	cut 127.0.0.2 127.0.0.3
+	cut_off 127.0.0.2 127.0.0.3
 	wait_until gone "$worker"
 	left=$(on_all pttl job | sort -n | tail -n 1)
 	took=$(($(now_ms) - began))
@@ -311,7 +356,7 @@ behind_network() { # N
 	local pids=
 
 	behind_network 5
-	cut 127.0.0.3 127.0.0.4 127.0.0.5
+	cut_off 127.0.0.3 127.0.0.4 127.0.0.5
 	node_freeze c
 	url=$here
 	helper "${within[@]}" "$REDLOCK" -q -u "$there" -k job -t 1s -- \
