@@ -293,74 +293,21 @@ static size_t as_json(enum log_level level, const char *event, const char *more,
 	return try_json(level, event, "", text, KEY_CUT, line);
 }
 
-static void __attribute__((format(printf, 4, 0)))
-say(enum log_level level, const char *event, const char *more, const char *fmt,
-    va_list ap)
+void log_at(enum log_level level, const char *event, const char *more,
+	    const char *fmt, ...)
 {
 	char text[TEXT_MAX], line[LINE_SIZE];
 	int saved = errno;
+	va_list ap;
 	size_t n;
 
 	if (level > conf.most)
 		return;
+	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
 	n = conf.json ? as_json(level, event, more, text, line)
 		      : as_text(level, text, line);
 	put(line, n);
 	errno = saved;
-}
-
-void log_error(const char *event, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(LOG_SAY_ERROR, event, "", fmt, ap);
-	va_end(ap);
-}
-
-void log_notice(const char *event, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(LOG_SAY_NOTICE, event, "", fmt, ap);
-	va_end(ap);
-}
-
-void log_detail(const char *event, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(LOG_SAY_DETAIL, event, "", fmt, ap);
-	va_end(ap);
-}
-
-void log_trace(const char *event, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(LOG_SAY_TRACE, event, "", fmt, ap);
-	va_end(ap);
-}
-
-void log_at(enum log_level level, const char *event, const char *more,
-	    const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(level, event, more, fmt, ap);
-	va_end(ap);
-}
-
-void log_event(const char *event, const char *more, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(LOG_SAY_NOTICE, event, more, fmt, ap);
-	va_end(ap);
 }

@@ -55,21 +55,14 @@ void log_through(int (*get)(void));
 
 /* `event` is one word that never changes between versions: readers of the JSON
  * rely on it. */
-void log_error(const char *event, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-void log_notice(const char *event, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-void log_detail(const char *event, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-void log_trace(const char *event, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+#define log_error(event, ...) log_at(LOG_SAY_ERROR, event, "", __VA_ARGS__)
+#define log_notice(event, ...) log_at(LOG_SAY_NOTICE, event, "", __VA_ARGS__)
+#define log_detail(event, ...) log_at(LOG_SAY_DETAIL, event, "", __VA_ARGS__)
+#define log_trace(event, ...) log_at(LOG_SAY_TRACE, event, "", __VA_ARGS__)
 
 /* For events with more JSON members: `more` is `,"name":value...` */
 void log_at(enum log_level level, const char *event, const char *more,
 	    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-void log_event(const char *event, const char *more, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4))); /* a notice */
 bool log_is_json(void);
 
 /* The live line at the bottom of a terminal, drawn again below everything else

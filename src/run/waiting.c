@@ -86,13 +86,12 @@ static void tell_holder(struct waiting *w)
 
 	if (place > 0)
 		(void)snprintf(in_line, sizeof(in_line), " (place %d)", place);
-	log_event("waiting", more ? more : "", "%s%s%s%s: %s%s%s",
-		  opening(w, TOLD_HOLDER, how), w->locks->n > 1 ? " for " : "",
-		  w->locks->n > 1 ? d->shown_key : "", in_line,
-		  lease_of(w)->conf.slots > 1 ? "all slots are taken, one "
-					      : "",
-		  describe_holder(&d->sight, sight_age(w), who, sizeof(who)),
-		  describe_next(d->shown_key, next));
+	log_at(LOG_SAY_NOTICE, "waiting", more ? more : "", "%s%s%s%s: %s%s%s",
+	       opening(w, TOLD_HOLDER, how), w->locks->n > 1 ? " for " : "",
+	       w->locks->n > 1 ? d->shown_key : "", in_line,
+	       lease_of(w)->conf.slots > 1 ? "all slots are taken, one " : "",
+	       describe_holder(&d->sight, sight_age(w), who, sizeof(who)),
+	       describe_next(d->shown_key, next));
 	free(more);
 	note_told(w, TOLD_HOLDER, d->sight.token);
 }
