@@ -19,6 +19,7 @@
 #define CHUNKS_MAX 16
 #define EDITS_MAX 8
 #define REFUSED_MAX 4
+#define LIST_MAX 24 /* of a longer one an answer shows the length */
 #define GRAIN sizeof(union block)
 #define GRAINS 32 /* larger pieces are malloc's */
 #define SLAB 65536
@@ -1000,6 +1001,7 @@ static const char *refusal(const struct redis *r, const struct args *a)
 
 static void run_command(struct redis *r, const struct args *a)
 {
+	const char *refused = refusal(r, a);
 	const struct command *c = NULL;
 
 	r->reply.n = 0;
@@ -1008,8 +1010,8 @@ static void run_command(struct redis *r, const struct args *a)
 	     i++)
 		if (is(a->at[0], commands[i].name))
 			c = &commands[i];
-	if (refusal(r, a)) {
-		say_error(r, refusal(r, a));
+	if (refused && *refused) {
+		say_error(r, refused);
 		return;
 	}
 	if (!c || (c->name[0] == 'x' && !r->streams)) {
@@ -1025,7 +1027,7 @@ static void run_command(struct redis *r, const struct args *a)
 			     "in a cluster node");
 		return;
 	}
-	if (r->reads_only && c->flags != READS) {
+	if (r->reads_only && !refused && c->flags != READS) {
 		say_error(r, "ERR Write commands are not allowed from "
 			     "read-only scripts.");
 		return;
@@ -1498,10 +1500,18 @@ static bool add_word(struct redis *r, struct words *out)
 		return true;
 	default:
 		list = lua_gettop(l);
+		if (lua_objlen(l, list) > LIST_MAX) {
+			(void)snprintf(number, sizeof(r->number[0]),
+				       "(%zu words)", lua_objlen(l, list));
+			words_add_text(out, number);
+			return true;
+		}
 		words_add_text(out, "(");
 		for (int i = 1; out->n < WORDS_MAX; i++) {
 			lua_rawgeti(l, list, i);
-			if (!add_word(r, out))
+			if (lua_isboolean(l, -1) && !lua_toboolean(l, -1))
+				words_add_text(out, "(nil)");
+			else if (!add_word(r, out))
 				break;
 		}
 		if (out->n < WORDS_MAX)
@@ -1583,6 +1593,20 @@ static bool eval(struct redis *r, const struct words *w, struct words *out)
 	return true;
 }
 
+static void flatten_entry(const struct element *e, struct words *out)
+{
+	const char *p = e->value;
+
+	words_add(out, e->text, e->len);
+	while (p < e->value + e->value_len && out->n < WORDS_MAX) {
+		char *words;
+		size_t len = (size_t)strtoull(p, &words, 10);
+
+		words_add(out, words + 1, len);
+		p = words + 1 + len;
+	}
+}
+
 static void flatten(struct redis *r, struct words *out)
 {
 	const struct reply *p = &r->reply;
@@ -1591,9 +1615,13 @@ static void flatten(struct redis *r, struct words *out)
 		(void)snprintf(r->number[0], sizeof(r->number[0]), "%" PRId64,
 			       p->number);
 		words_add_text(out, r->number[0]);
-	} else if (p->kind != REPLY_ARRAY) {
+	} else if (p->kind != REPLY_ARRAY && p->kind != REPLY_ENTRIES) {
 		words_add(out, p->text.at ? p->text.at : "", p->text.len);
 	}
+	for (int i = 0; p->kind == REPLY_ENTRIES && p->stream &&
+			i < p->stream->n && i < p->number;
+	     i++)
+		flatten_entry(&p->stream->element[p->stream->n - 1 - i], out);
 	for (int i = 0; p->kind == REPLY_ARRAY && i < p->n && i < WORDS_MAX;
 	     i++)
 		words_add(out, p->item[i].at ? p->item[i].at : "",

@@ -4,7 +4,8 @@
  * scripts run in an embedded Lua 5.1. `sim --differ` checks that it answers as
  * a server does.
  *
- * A list in the answer of a script becomes the words of it between "(" and ")".
+ * A list in the answer of a script becomes the words of it between "(" and ")",
+ * nil in it "(nil)"; one of more than 24 words becomes "(30 words)".
  *
  * As in Redis, a script may not write globals or read undefined ones. A command
  * that is unknown here is an error.
@@ -39,7 +40,8 @@ void redis_full(struct redis *r, bool full);
 void redis_streams(struct redis *r, bool streams);
 
 /* Every such command with such a word ("*": any) fails with this error from now
- * on, as for a user without the right to it, or an older server. NULL: none. */
+ * on, as for a user without the right to it, or on an older server. "": it runs,
+ * even in a script that said that it would not write. NULL: none. */
 void redis_refuse(struct redis *r, const char *command, const char *word,
 		  const char *error);
 

@@ -19,8 +19,8 @@
 #define KEY "job"
 #define STATE KEY ":redlock:{" KEY "}:state"
 #define LINE_MAX_BYTES 2048
-#define WORDS_MOST 40
-#define NAMES_MOST 40
+#define WORDS_MOST 60
+#define NAMES_MOST 60
 
 /* Each argument with its value unless a case says another. NULL: by the
  * token. */
@@ -107,7 +107,9 @@ static struct {
 	bool bad;
 	char name[256], server[256], replication[256];
 	struct words answer;
-	bool fine;
+	bool fine, unheard; /* an error that no line has asked for */
+	char room[2000000]; /* for what expand() says */
+	size_t used;
 	int names;
 	struct {
 		char name[24], value[256];
@@ -172,23 +174,37 @@ static const char *value_of(const char *name, size_t len)
 	return NULL;
 }
 
-/* The text with each $name in its place; false: one is not known. */
-static bool expand(const char *text, char *out, size_t room)
+/* The text with each $name in its place; NULL: one is not known. It stays until
+ * the next line. */
+static const char *expand(const char *text)
 {
-	size_t n = 0;
+	char *out = c.room + c.used;
+	size_t n = 0, room = sizeof(c.room) - c.used;
 
-	while (*text && n + 1 < room) {
+	while (*text) {
 		size_t len = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz");
+		size_t many = 0;
 		const char *value;
 		char *end;
 
+		if (*text == '$' && text[1] >= '0' && text[1] <= '9') {
+			many = (size_t)strtoull(text + 1, &end, 10);
+			text = end;
+		}
+		if (n + many + 300 > room)
+			bail("%s:%d: too long", c.path, c.line);
+		if (many > 0) {
+			memset(out + n, *text++, many);
+			n += many;
+			continue;
+		}
 		if (*text != '$' || len == 0) {
 			out[n++] = *text++;
 			continue;
 		}
 		value = value_of(text + 1, len);
 		if (!value)
-			return false;
+			return NULL;
 		text += 1 + len;
 		if ((*text == '+' || *text == '-') && text[1] >= '0' &&
 		    text[1] <= '9') {
@@ -200,11 +216,10 @@ static bool expand(const char *text, char *out, size_t room)
 		} else {
 			n += (size_t)snprintf(out + n, room - n, "%s", value);
 		}
-		if (n >= room)
-			bail("%s:%d: too long", c.path, c.line);
 	}
 	out[n] = '\0';
-	return true;
+	c.used += n + 1;
+	return out;
 }
 
 /* A "*" in it stands for any bytes but blanks and ends of lines. */
@@ -226,11 +241,12 @@ static bool matches(const char *want, const char *got, const char *end)
 static void expect(const char *what, const char *got, size_t len,
 		   const char *want)
 {
-	char text[LINE_MAX_BYTES];
+	const char *text;
 
 	if (strcmp(want, "*") == 0)
 		return;
-	if (!expand(want, text, sizeof(text))) {
+	text = expand(want);
+	if (!text) {
 		if (c.names == NAMES_MOST || want[0] != '$' ||
 		    len >= sizeof(c.known[0].value))
 			bail("%s:%d: %s", c.path, c.line, want);
@@ -248,15 +264,16 @@ static void expect(const char *what, const char *got, size_t len,
 
 static void ask(size_t verb, int n, char **word)
 {
-	static char value[WORDS_MOST][LINE_MAX_BYTES];
+	const char *value[WORDS_MOST];
 	static struct request request;
 	static struct keys keys;
-	static char identity[LINE_MAX_BYTES];
+	static char identity[sizeof(c.room)];
 	const struct argument *all = verbs[verb].arguments;
 	const char *token = n > 1 ? word[1] : "?", *ttl = "30000", *slots = "1";
 	const char *flags = "-", *about = "host h\n", *given = NULL;
 	struct request_head head = {.token = token, .alone = true};
 	bool longest = false;
+	int db = 0;
 
 	keys_close(&keys);
 	if (keys_init(&keys, KEY, strlen(KEY), token) < 0)
@@ -265,7 +282,7 @@ static void ask(size_t verb, int n, char **word)
 	for (int i = 2; i < n; i++) {
 		char *is = strchr(word[i], '=');
 
-		if (!is || !expand(is + 1, value[i], sizeof(value[i])))
+		if (!is || !(value[i] = expand(is + 1)))
 			bail("%s:%d: %s", c.path, c.line, word[i]);
 		*is = '\0';
 		if (strcmp(word[i], "number") == 0)
@@ -287,13 +304,15 @@ static void ask(size_t verb, int n, char **word)
 			about = value[i];
 		else if (strcmp(word[i], "ttl") == 0)
 			ttl = value[i];
+		else if (strcmp(word[i], "db") == 0)
+			db = (int)strtol(value[i], NULL, 10);
 	}
 	if (!longest)
 		head.longest_ms = strtoll(ttl, NULL, 10);
 	(void)snprintf(identity, sizeof(identity), "%s %s %s\n%s", ttl, slots,
 		       flags, about);
 	head.identity = given ? given : identity;
-	request_begin(&request, verbs[verb].script, &keys, 0, &head);
+	request_begin(&request, verbs[verb].script, &keys, db, &head);
 	for (int k = 0; all[k].name; k++)
 		request_text(&request, all[k].place,
 			     all[k].value ? all[k].value : token);
@@ -304,6 +323,7 @@ static void ask(size_t verb, int n, char **word)
 	request_end(&request);
 	redis_clock(c.redis, c.us);
 	c.fine = redis_run(c.redis, &request.words, &c.answer);
+	c.unheard = !c.fine;
 	c.us += 1000;
 }
 
@@ -321,13 +341,14 @@ static void ask_bare(const char *script, const char *argument)
 
 static void by_hand(int n, char **word)
 {
-	static char text[WORDS_MOST][LINE_MAX_BYTES];
 	struct words request = {0};
 
 	for (int i = 1; i < n; i++) {
-		if (!expand(word[i], text[i], sizeof(text[i])))
+		const char *text = expand(word[i]);
+
+		if (!text)
 			bail("%s:%d: %s", c.path, c.line, word[i]);
-		words_add_text(&request, text[i]);
+		words_add_text(&request, text);
 	}
 	redis_clock(c.redis, c.us);
 	c.fine = redis_run(c.redis, &request, &c.answer);
@@ -366,9 +387,24 @@ static void check_text(const char *what, const char *got, const char *want)
 
 static void obey(char *line)
 {
-	char *word[WORDS_MOST];
-	int n = split(line, word);
+	char *word[WORDS_MOST], *rest;
+	int n;
 
+	c.used = 0;
+	if (strncmp(line, "times ", 6) == 0) {
+		n = (int)strtol(line + 6, &rest, 10);
+		for (int i = 0; i < n; i++) {
+			char again[LINE_MAX_BYTES];
+
+			(void)snprintf(again, sizeof(again), "%s", rest + 1);
+			obey(again);
+		}
+		return;
+	}
+	n = split(line, word);
+	if (c.unheard && strcmp(word[0], "fails") != 0)
+		wrong("before this it failed: %s", c.answer.at[0]);
+	c.unheard = false;
 	for (size_t i = 0; i < VERBS; i++)
 		if (n > 1 && strcmp(word[0], verbs[i].name) == 0) {
 			ask(i, n, word);

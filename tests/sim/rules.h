@@ -8,13 +8,15 @@
  *                          runs the script; renew, release, force, inspect and
  *                          history as well.
  *                          A: a name of src/lua/arguments, or `slots`, `flags`
- *                          and `about` of its identity
+ *                          and `about` of its identity, or `db`: -1 in a
+ *                          Cluster
  *   idle, rights WORDS, rights-write WORDS
  *                          runs these scripts, which have no keys
  *   > WORD...              so it answers; it may say more than that
  *   fails WORD             it fails, and says so
  *   says WORD...           so the script or command answered, all of it
  *   do COMMAND...          on the server, by hand
+ *   times N LINE           the same line N times
  *   +MS, -MS               time passes, or is set back
  *   full on, full off      whether memory is full
  *   info SERVER REPLICATION
@@ -29,7 +31,7 @@
  * A word is in quotes if it has blanks in it; \n ends a line there. "*" stands
  * for any word, and in quotes for any bytes up to a blank. "$x" is whatever it
  * was the first time, and has that value from then on; "$x+5" is five more than
- * it. $now and $us: the server's clock, in ms and in us. A line that begins
+ * it. $9x: nine times x. $now and $us: the server's clock, in ms and in us. A line that begins
  * with # is a comment.
  */
 #ifndef SIM_RULES_H
