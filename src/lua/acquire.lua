@@ -97,21 +97,20 @@ end
 -- that was lost, another client may have been granted it. (A late request may have
 -- left us in the family of the run around us. An expired hold gets a new fence: an
 -- older state may have come back.)
-local family = L.mine and slot(L, L.mine.n).family
-if L.mine and L.mine.flag ~= 'r' and L.mine.ends > L.now and key_agrees(L, L.mine)
-    and (family == L.token or ARG.outer ~= '' or reads(family)) then
-	local e = L.mine
+local e = L.mine
+local s = e and slot(L, e.n)
+if e and e.flag ~= 'r' and e.ends > L.now and key_agrees(L, e)
+    and (s.family == L.token or ARG.outer ~= '' or reads(s.family)) then
 	if L.now >= L.shut or ARG.outer ~= '' then
 		e.flag, e.number = '', max(e.number, L.number)
-		keep(L, slot(L, e.n), L.token, e, ttl)
+		keep(L, s, L.token, e, ttl)
 		return granted(e)
 	end
 	ticket, newcomer = -1, false
-elseif L.mine and L.mine.flag == 'r' and L.mine.ends > L.now then
+elseif e and e.flag == 'r' and e.ends > L.now then
 	-- a late copy: it was released, and --min-hold keeps it
 	looks, ticket, newcomer = true, -1, false
-elseif L.mine then
-	local s = slot(L, L.mine.n) -- it is over
+elseif e then -- it is over
 	drop(L, L.token)
 	leave(L, s, L.token)
 	put_slot(L, s)
@@ -142,7 +141,7 @@ local function superseding(from, to)
 		local who, rest = match(other, '^(%S+) ()')
 		local its = who and read_identity(other:sub(rest))
 		if its and its.supersedes then
-			found[#found + 1] = {other, who, match(its.text, '\n(.*)$')}
+			found[#found + 1] = {other, who, its.about}
 		end
 	end
 	return found
@@ -195,7 +194,7 @@ if ticket == 0 or newcomer then
 	queue_up(L, ticket)
 end
 if supersedes and (ARG.ticket == '0' or newcomer) then
-	local word = 'superseded\n' .. match(L.identity, '\n(.*)$')
+	local word = 'superseded\n' .. own.about
 	for _, older in ipairs(superseding('(0', '(' .. str(ticket))) do
 		line('zrem', older[1], older[2])
 		L.mail[older[2]] = {60000, word, word} -- a client that listens takes one
@@ -212,7 +211,7 @@ end
 -- A client that was handed the lock and has not started goes first, and is asked
 -- then.
 if ARG.replace ~= '-1' and place == 0 and lives(L, s) and s.holder.flag == '' then
-	ask_to_stop(L, s, ARG.replace + 0, 'replaces 1\n' .. match(L.identity, '\n(.*)$'))
+	ask_to_stop(L, s, ARG.replace + 0, 'replaces 1\n' .. own.about)
 end
 write()
 return busy(L, s, ticket, place, why, longest)

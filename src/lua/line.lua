@@ -9,9 +9,9 @@
 -- the client as a table; nil: it is not redlock's.
 local HEARTBEAT, GONE, GRANT, LEAD = 5000000, 15000000, 2000, 60000000
 local function read_identity(text)
-	local ttl, slots, flags = match(text, '^([1-9]%d*) ([1-9]%d*) (%S+)\n')
+	local ttl, slots, flags, about = match(text, '^([1-9]%d*) ([1-9]%d*) (%S+)\n(.*)$')
 	if ttl and ttl + 0 <= 1e12 and slots + 0 <= 1000 then
-		return {text = text, ttl = ttl + 0, slots = slots + 0,
+		return {text = text, about = about, ttl = ttl + 0, slots = slots + 0,
 		    shared = flags:find('r'),
 		    supersedes = flags:find('s'),
 		    high = flags:find('p')}
