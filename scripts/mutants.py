@@ -289,7 +289,7 @@ FEATURES = [
     (r'shut|lost|born|trail|seen|before', 'rollback server'),
     (r'unlock|extend|number', 'lock'),
     (r'\bn\b|slot', 'slots'),
-    (r'WRONGTYPE|first write|type', 'server'),
+    (r'WRONGTYPE|first_write|type', 'server'),
 ]
 FILES = {
     'history': 'history', 'latest': 'history', 'inspect': 'inspect list wait top',

@@ -3,6 +3,14 @@
 -- also claims a grant, and a client refreshes its lease until the command starts.
 -- The same token gets the same answer, so a lost reply costs nothing.
 --
+-- Its steps, of which each may end it with an answer (1 to 4 as in docs/protocol.md):
+--   0  look whether this server is shut, and whether the work is already done
+--   1  the token has an entry: refresh it
+--   2  the run around us holds the lock: enter its family, past the line
+--   3  a slot is free: the first in line gets it, which may be the caller
+--   4  otherwise give the caller a ticket, or let it keep the one that it has, and
+--      say who holds the lock
+--
 -- ARG, besides those of start.lua:
 --   plain     "1": see plain.lua
 --   ttl       T
@@ -39,13 +47,14 @@ local only = ARG.only ~= '-1' and ARG.only + 0
 local ttl, supersedes, high = own.ttl, own.supersedes, own.high
 local came = L.us - (high and LEAD or 0)
 local why, looks = '', ARG.look == '1'
-data_lost(L)
+-- How it ends. Whoever gets the lock or had it already; if memory is full, a newcomer
+-- does not.
 local function granted(e)
 	local s, stop, by = slot(L, e.n), -1, ''
 	if e == L.mine or ARG.outer ~= '' then
 		stop, by = stop_of(L, s, L.token)
 	end
-	-- (if memory is full, it would let a new one in)
+	-- (this is a first write, too: see save.lua)
 	if ticket > 0 or e == L.mine then
 		line('zrem', L.token .. ' ' .. L.identity, L.token)
 	end
@@ -54,6 +63,7 @@ local function granted(e)
 	return {'granted', L.c, e.fence, L.now, longest_lease(L, s), more and e.n, stop, by,
 	    L.server or ''} -- a nil ends it
 end
+-- All others: what has changed is written, if anything has.
 local function write()
 	if next(L.puts) or next(L.mail) then
 		first_write()
@@ -64,6 +74,9 @@ local function answer(said, ...)
 	write()
 	return {said, L.c or 0, ...}
 end
+
+-- 0. Is this server shut?
+data_lost(L)
 if ARG.guard ~= '-1' then
 	local rest = young_for(L, ARG.guard + 0)
 	if rest > 0 and L.now + rest > L.shut then
@@ -74,7 +87,7 @@ if ARG.guard ~= '-1' then
 		why = 'young'
 	end
 end
--- A grant is not claimed if the work is already done.
+-- Is the work already done? Then a grant is not claimed either.
 local function mark(field, asked, form)
 	return match(asked and call('hget', S, field) or '', '^(' .. form .. ')\n(.*)$')
 end
@@ -93,6 +106,8 @@ if not (L.mine and L.mine.flag == '') then
 		return answer('done', done - L.now, by)
 	end
 end
+
+-- 1. The token has an entry.
 -- While it is shut, nothing begins, not even what was granted before: in a state
 -- that was lost, another client may have been granted it. (A late request may have
 -- left us in the family of the run around us. An expired hold gets a new fence: an
@@ -116,6 +131,8 @@ elseif e then -- it is over
 	put_slot(L, s)
 	L.mine = nil
 end
+
+-- 2. There is a run around us. It holds the lock, or there is nothing to wait for.
 if ARG.outer ~= '' then
 	local outer = counts(L, read_entry(unpack(call('hmget', S, 'hold:' .. ARG.outer,
 	    'who:' .. ARG.outer))))
@@ -131,6 +148,8 @@ if ARG.outer ~= '' then
 	local forgot = fence > 0 and (began == 0 or began > fence)
 	return answer((forgot or L.now < L.shut) and 'vanished' or 'no')
 end
+
+-- 3. A slot is free: the first in line gets it.
 if newcomer then -- its clock may be wrong
 	ticket = min(max(ticket, came - 1000000), came + 1000000)
 end
@@ -146,6 +165,7 @@ local function superseding(from, to)
 	end
 	return found
 end
+-- (Whom a newer one has superseded is not in line any more.)
 if supersedes then
 	local word, by = try('lindex', I, -1), nil
 	by = type(word) == 'string' and match(word, '^superseded\n(.*)$')
@@ -161,8 +181,7 @@ end
 if ticket > 0 and not newcomer then
 	queue_up(L, ticket)
 end
-local free = not looks and slot_for(L, own, only)
-if free then
+if not looks and slot_for(L, own, only) then
 	local left, _, ours = serve(L, only)
 	local s = not left and slot_for(L, own, only)
 	ours = ours or s and enter(L, s, L.token, own, ttl, '')
@@ -170,6 +189,8 @@ if free then
 		return granted(ours)
 	end
 end
+
+-- 4. A place in line, and who holds the lock.
 if ticket == 0 or newcomer then
 	if ARG.most ~= '-1' then
 		local n = 0

@@ -4,6 +4,15 @@
 -- A slot holds a family. A client that fits may enter: a reader fits the readers, a
 -- nested run fits the run around it, anybody fits an empty slot. Plain locks, slots,
 -- readers and nested runs differ only in this.
+--
+-- Who changes what. The state as this call has read it, L with its slots s and their
+-- entries e, is changed in memory; put() and drop() note what is to be written:
+--   mark_moved(), sweep(), leave()   s: put_slot() is left to the caller
+--   keep(), enter()                  s and e, and they put both
+--   move(), shut(), data_lost()      of L the counter, and until when it is shut
+-- None of them calls save(). The last part of a script does, once, just before its
+-- answer. Written at once is what is outside the state: K (keep() and enter()) and the
+-- history (note_end()).
 local function reads(family) return family:sub(1, 7) == 'shared:' end
 -- `again`: the client says that it was there; the server may have forgotten it.
 local function fits(L, s, family, again)
