@@ -1110,25 +1110,8 @@ settle_disk() {
 
 # ---- the server's clock ----
 
-# Node b, whose wall clock step MS moves.
-clock_b() {
-	local shim=$(shim wallclock.so)
-
-	[ -e "$shim" ] || {
-		shim=$T/wallclock.so
-		${CC:-cc} -D_GNU_SOURCE -O1 -shared -fPIC -o "$shim" \
-			"$BATS_TEST_DIRNAME/lib/wallclock.c" ||
-			skip 'no compiler for the clock shim'
-	}
-	wallclock "$T/clock" 0
-	LD_PRELOAD=$shim WALLCLOCK=$T/clock node_start b
-	url=unix://$T/b.sock
-	# sanitizers may keep the shim out
-	step 5000
-	at_least "$(cli b time | head -1)" "$((EPOCHSECONDS + 4))"
-	step 0
-}
-step() { wallclock "$T/clock" "$1"; }
+clock_b() { node_start_clock b; url=unix://$T/b.sock; }
+step() { node_step b "$1"; }
 
 @test "a server clock set past the lease: the lock is set again in one renewal" {
 	clock_b

@@ -444,6 +444,27 @@ forge_holder() { # NODE KEY [HOST [MS [TTL [SINCE]]]]
 held() { [ "$(cli a exists "$1")" = 1 ]; }
 free() { [ "$(cli a exists "$1")" = 0 ]; }
 
+# ---- a server's clock ----
+
+# Starts the node NAME, whose wall clock node_step NAME MS sets that much ahead.
+node_start_clock() {
+	local shim=$(shim wallclock.so)
+
+	[ -e "$shim" ] || {
+		shim=$T/wallclock.so
+		${CC:-cc} -D_GNU_SOURCE -O1 -shared -fPIC -o "$shim" \
+			"$top/tests/lib/wallclock.c" ||
+			skip 'no compiler for the clock shim'
+	}
+	node_step "$1" 0
+	LD_PRELOAD=$shim WALLCLOCK=$T/$1.clock node_start "$1"
+	# sanitizers may keep the shim out
+	node_step "$1" 5000
+	at_least "$(cli "$1" time | head -1)" "$((EPOCHSECONDS + 4))"
+	node_step "$1" 0
+}
+node_step() { wallclock "$T/$1.clock" "$2"; }
+
 # ---- servers that setup_file starts, for all tests of a .bats file ----
 
 # shared COMMAND...: runs a function from above for them; $T is then
