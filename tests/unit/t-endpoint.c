@@ -931,6 +931,17 @@ static void write_file(const char *path, const char *bytes, size_t n, int mode)
 	close(fd);
 }
 
+/* The secret of a URL whose password is in this file. */
+static struct secret *in_file(const char *path)
+{
+	static struct endpoint ep;
+	struct fail why;
+
+	(void)endpoint_parse(&ep, "redis://h", &why);
+	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s", path);
+	return &ep.secret;
+}
+
 static void test_url_password(void)
 {
 	static const struct {
@@ -979,16 +990,14 @@ static void test_file_contents(const char *path)
 
 	for (size_t i = 0; i < COUNT(forms); i++) {
 		char password[PASSWORD_MAX];
-		struct endpoint ep;
+		struct secret *s = in_file(path);
 		struct fail why = {0};
 		bool has = false;
 		int rc;
 
+		SET(s->password, "url");
 		write_file(path, forms[i].bytes, strlen(forms[i].bytes), 0600);
-		(void)endpoint_parse(&ep, "redis://url@h", &why);
-		(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s",
-			       path);
-		rc = secret_password(&ep.secret, password, &has, &why);
+		rc = secret_password(s, password, &has, &why);
 		is_int(rc, forms[i].password ? 0 : -1,
 		       "a password file of '%s' is %s", forms[i].bytes,
 		       forms[i].password ? "read" : "refused");
@@ -1006,20 +1015,18 @@ static void test_file_contents(const char *path)
 static void test_file_modes(const char *path)
 {
 	char password[PASSWORD_MAX];
-	struct endpoint ep;
+	struct secret *s = in_file(path);
 	struct fail why;
 	int wrong = -1;
 	bool has;
 
-	(void)endpoint_parse(&ep, "redis://h", &why);
-	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s", path);
 	for (int mode = 0400; mode < 01000; mode++) {
 		int want = mode & 077 ? -1 : 0;
 
 		if (!(mode & 0400))
 			continue;
 		write_file(path, "secret\n", 7, mode);
-		if (secret_password(&ep.secret, password, &has, &why) != want)
+		if (secret_password(s, password, &has, &why) != want)
 			wrong = mode;
 		if (want < 0 &&
 		    (why.kind != FAIL_CONFIG || !strstr(why.text, "chmod 600")))
@@ -1031,18 +1038,16 @@ static void test_file_modes(const char *path)
 static void test_file_nul(const char *path)
 {
 	char password[PASSWORD_MAX];
-	struct endpoint ep;
+	struct secret *s = in_file(path);
 	struct fail why;
 	bool has;
 
-	(void)endpoint_parse(&ep, "redis://h", &why);
-	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s", path);
 	write_file(path, "sec\0ret\n", 8, 0600);
-	is_int(secret_password(&ep.secret, password, &has, &why), -1,
+	is_int(secret_password(s, password, &has, &why), -1,
 	       "a password with a NUL is refused");
 	ok(strstr(why.text, "NUL"), "and why");
 	write_file(path, "secret\n\0", 8, 0600);
-	is_int(secret_password(&ep.secret, password, &has, &why), 0,
+	is_int(secret_password(s, password, &has, &why), 0,
 	       "behind the first line nobody looks");
 }
 
@@ -1050,92 +1055,85 @@ static void test_file_nul(const char *path)
 static void test_file_once(const char *path)
 {
 	char password[PASSWORD_MAX];
-	struct endpoint ep;
+	struct secret *s = in_file(path);
 	struct fail why = {0};
 	int fd[2];
 
-	(void)endpoint_parse(&ep, "redis://h", &why);
 	if (pipe(fd) < 0)
 		abort();
-	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "/dev/fd/%d",
-		       fd[0]);
+	(void)snprintf(s->file, sizeof(s->file), "/dev/fd/%d", fd[0]);
 	is_int(write(fd[1], "secret\nmore", 11), 11, "a pipe is filled");
-	is_int(secret_take(&ep.secret, &why), 0, "it is read: %s", why.text);
-	ok(ep.secret.has_password && ep.secret.file[0] == '\0',
+	is_int(secret_take(s, &why), 0, "it is read: %s", why.text);
+	ok(s->has_password && s->file[0] == '\0',
 	   "the password is kept, and the pipe forgotten");
-	is_text(ep.secret.password, "secret", "it is its first line");
-	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "/dev/fd/%d",
-		       fd[0]);
+	is_text(s->password, "secret", "it is its first line");
+	(void)snprintf(s->file, sizeof(s->file), "/dev/fd/%d", fd[0]);
 	close(fd[1]);
-	is_int(secret_take(&ep.secret, &why), -1, "a pipe at its end is empty");
+	is_int(secret_take(s, &why), -1, "a pipe at its end is empty");
 	(void)unlink(path);
 	if (mkfifo(path, 0622) < 0 || chmod(path, 0622) < 0)
 		abort();
-	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s", path);
-	is_int(secret_take(&ep.secret, &why), -1,
+	s = in_file(path);
+	is_int(secret_take(s, &why), -1,
 	       "a pipe that others write to is refused");
 	if (chmod(path, 0600) < 0)
 		abort();
-	is_int(secret_password(&ep.secret, password, &(bool){false}, &why), -1,
+	is_int(secret_password(s, password, &(bool){false}, &why), -1,
 	       "a pipe is no file to be read at each connect");
 	(void)unlink(path);
 	write_file(path, "secret\n", 7, 0600);
-	is_int(secret_take(&ep.secret, &why), 0, "a file stays a file");
-	is_text(ep.secret.file, path, "which is read again");
+	is_int(secret_take(s, &why), 0, "a file stays a file");
+	is_text(s->file, path, "which is read again");
 	close(fd[0]);
 }
 
 static void test_file_afresh(const char *path)
 {
 	char password[PASSWORD_MAX];
-	struct endpoint ep;
+	struct secret *s = in_file(path);
 	struct fail why;
 	bool has;
 
-	(void)endpoint_parse(&ep, "redis://h", &why);
-	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s", path);
 	write_file(path, "one\n", 4, 0600);
-	(void)secret_password(&ep.secret, password, &has, &why);
+	(void)secret_password(s, password, &has, &why);
 	is_text(password, "one", "the password is read from the file");
 	write_file(path, "two\n", 4, 0600);
-	(void)secret_password(&ep.secret, password, &has, &why);
+	(void)secret_password(s, password, &has, &why);
 	is_text(password, "two", "it is read again each time");
 	ok(has, "a file means that there is a password");
 	(void)unlink(path);
-	is_int(secret_password(&ep.secret, password, &has, &why), -1,
+	is_int(secret_password(s, password, &has, &why), -1,
 	       "a file that went away is an error");
 	is_int(why.kind, FAIL_CONFIG, "a missing file is configuration");
 	ok(strstr(why.text, path) && strstr(why.text, "No such file"),
 	   "a missing file is named, and what is wrong with it");
-	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "/");
-	is_int(secret_password(&ep.secret, password, &has, &why), -1,
+	(void)snprintf(s->file, sizeof(s->file), "/");
+	is_int(secret_password(s, password, &has, &why), -1,
 	       "a directory is no password file");
 }
 
 static void test_file_length(const char *path)
 {
 	char password[PASSWORD_MAX], bytes[PASSWORD_MAX + 1];
-	struct endpoint ep;
+	struct secret *s = in_file(path);
 	struct fail why;
 	bool has;
 
 	memset(bytes, 'p', sizeof(bytes));
 	bytes[PASSWORD_MAX - 1] = '\n';
 	write_file(path, bytes, PASSWORD_MAX, 0600);
-	(void)endpoint_parse(&ep, "redis://h", &why);
-	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s", path);
-	is_int(secret_password(&ep.secret, password, &has, &why), 0,
+	is_int(secret_password(s, password, &has, &why), 0,
 	       "a long password is read");
 	is_int((int64_t)strlen(password), PASSWORD_MAX - 1,
 	       "a long password is read whole");
 	write_file(path, bytes, PASSWORD_MAX - 1, 0600);
-	is_int(secret_password(&ep.secret, password, &has, &why), 0,
+	is_int(secret_password(s, password, &has, &why), 0,
 	       "so is one without an end of line");
 	is_int((int64_t)strlen(password), PASSWORD_MAX - 1, "and whole, too");
 	bytes[PASSWORD_MAX - 1] = 'p';
 	bytes[PASSWORD_MAX] = '\n';
 	write_file(path, bytes, PASSWORD_MAX + 1, 0600);
-	is_int(secret_password(&ep.secret, password, &has, &why), -1,
+	is_int(secret_password(s, password, &has, &why), -1,
 	       "one byte more is refused");
 	ok(strstr(why.text, "longer than 16384 bytes"), "in one line: %s",
 	   why.text);
