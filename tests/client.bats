@@ -143,20 +143,6 @@ tree_is_dead_at() { # MS after `since`
 	[ ! -s "$T/out" ]
 }
 
-@test "closed standard descriptors stay closed for the command" {
-	launch --close 0 --close 1 --close 2 "$REDLOCK" -u "$url" -k job -- \
-		launch --show "$T/shown"
-	run -1 grep -E '^fd [012]:' "$T/shown"
-}
-
-@test "arguments and environment reach the command as they are" {
-	env -i PATH="$PATH" ODD=$'a\nb' "$REDLOCK" -u "$url" -k job \
-		-- env -0 | tr '\0' '\n' >"$T/env"
-	contains "$T/env" '^ODD=a$'
-	run -0 redlock -k job -- printf '<%s>' "" "a b" -k --help $'\n' 'ü*'
-	[ "$output" = $'<><a b><-k><--help><\n><ü*>' ]
-}
-
 # ---- SIGKILL of redlock ----
 
 @test "SIGKILL of redlock kills the whole tree and releases the lock" {
@@ -668,11 +654,6 @@ resume_with_clock() {
 
 # ---- short of memory or time ----
 
-@test "a command that is killed gives 137, and the lock is released" {
-	run -137 redlock -k job -- sh -c 'kill -KILL $$'
-	lock_is_free
-}
-
 @test "a command that the kernel kills for memory gives 137" {
 	need_root
 	group=/sys/fs/cgroup/memory/redlock.$$
@@ -725,24 +706,6 @@ has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
 		-- witness "$T" --hold 700
 	[ "$(holds)" = 1 ]
 	[ -e "$T/hit" ]
-}
-
-@test "a command that cannot be executed gives 126 or 127 as env does" {
-	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
-	printf '#!/no/such/interpreter\n' >"$T/script"
-	chmod +x "$T/script"
-	mkdir "$T/dir"
-	for name in script dir missing a.log/file; do
-		expected=0
-		env "$T/$name" 2>/dev/null || expected=$?
-		run redlock -k job -- "$T/$name"
-		[ "$status" = "$expected" ]
-		[ "${#lines[@]}" = 1 ]
-		[[ $output == *"cannot execute"*"$T/$name"* ]]
-		lock_is_free
-	done
-	run -127 redlock -k job -- no-such-command-anywhere
-	run -64 redlock -k job -- ''
 }
 
 @test "too long an environment gives 126" {

@@ -374,16 +374,6 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 	REDISCLI_AUTH=right cli a config set requirepass '' >/dev/null
 }
 
-@test "status 77 at once when a password is needed and none was given" {
-	local got=0
-	cli a config set requirepass right >/dev/null
-	redlock -k job -- touch "$T/ran" >"$T/out" 2>"$T/err" || got=$?
-	REDISCLI_AUTH=right cli a config set requirepass '' >/dev/null
-	[ "$got" = 77 ]
-	one_line "$T/a.sock"
-	[ ! -e "$T/ran" ]
-}
-
 @test "status 78 when a file or variable is wrong" {
 	marker
 	REDLOCK_URL=nonsense refuses 78 REDLOCK_URL -k job -- "${cmd[@]}"
@@ -636,20 +626,6 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 	{ redlock -k job -- true; cat; } <"$T/in" | cmp - "$T/in"
 }
 
-@test "umask, directory, limits and nice value are the caller's" {
-	mkdir "$T/dir"
-	for mask in 000 027 077 0777; do
-		(cd "$T/dir" && umask $mask && ulimit -n 77 &&
-			redlock -k job -- sh -c 'umask; pwd; ulimit -n
-				ulimit -c; nice' >"$T/with" 2>&1 || :
-		cd "$T/dir" && umask $mask && ulimit -n 77 &&
-			sh -c 'umask; pwd; ulimit -n
-				ulimit -c; nice' >"$T/without" 2>&1)
-		[ -s "$T/with" ]
-		cmp "$T/with" "$T/without"
-	done
-}
-
 # What a process sees of its descriptors, but for its own view of them.
 descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 
@@ -686,16 +662,6 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	run -0 --separate-stderr redlock -v -k other -t 200ms -- \
 		sh -c 'echo only this; sleep 0.3'
 	[ "$output" = 'only this' ]
-}
-
-@test "an unread or closed standard error does not block redlock" {
-	run -0 redlock -v -k job -- true 2>&-
-	mkfifo "$T/pipe"
-	exec 7<>"$T/pipe"
-	# full: the next write to it would wait
-	dd if=/dev/zero of="$T/pipe" bs=4096 oflag=nonblock 2>/dev/null || :
-	"$REDLOCK" -v -u "$url" -k job -t 300ms -- sleep 0.4 2>&7
-	exec 7<&-
 }
 
 # ---- what is said ----
