@@ -269,17 +269,6 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	says 64 "see $mine:1" "$REDLOCK" -u "$url" -k job -s -- touch "$T/ran"
 }
 
-@test "a bad URL: 64 for -u, 78 for a variable or a file, which is named" {
-	file <<<"url = nonsense"
-	says 78 "redlock: $mine:1: 'nonsense'" "$REDLOCK" -n -k job -- touch "$T/ran"
-	REDLOCK_URL=rubbish says 78 "redlock: REDLOCK_URL: 'rubbish'" \
-		"$REDLOCK" -n -k job -- touch "$T/ran"
-	says 64 "redlock: 'trash'" "$REDLOCK" -n -u trash -k job -- touch "$T/ran"
-	file < <(printf 'url = %s\nurl = %s\n' "$url" "$url")
-	says 78 "$mine:2: '$url' and '$url' are the same server" \
-		"$REDLOCK" -n -k job -- touch "$T/ran"
-}
-
 @test "a file that others may write is refused, with the chmod command" {
 	local mode
 	for mode in 620 602 660 606 622 666 777; do

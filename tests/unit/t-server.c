@@ -208,6 +208,8 @@ static const struct row rows[] = {
 	{{"T url=rediss://h", "U key-file=/k"}, NULL, FAIL_CONFIG, "/U:1: --cert and --key-file must"},
 	{{"T url=rediss://h?cert=/a&key=/b", "U cert=/c"}, TLS_URL "?cert=/a&key=/b&" FULL, 0, NULL},
 	{{"T url=rediss://h", "T sni=x.y"}, TLS_URL "?sni=x.y&" FULL, 0, NULL},
+	{{"T url=rediss://h", "T sni=a b"}, NULL, FAIL_USAGE, "--sni: not a host name"},
+	{{"T url=rediss://h", "U sni=127.1"}, NULL, FAIL_CONFIG, "/U:1: --sni: not a host name"},
 	{{"T url=rediss://h?sni=a.b", "S sni=x.y"}, TLS_URL "?sni=a.b&" FULL, 0, NULL},
 	{{"T url=rediss://h", "U tls-verify=ca"}, TLS_URL "?tls-verify=ca", 0, NULL},
 	{{"T url=rediss://h?tls-verify=full", "U tls-verify=none"}, TLS_URL "?" FULL, 0, NULL},
