@@ -31,7 +31,8 @@
  *   - each key but the state has an expiry, and a slot has as many entries as
  *     it says;
  *   - if nothing fails, waiters start in the order in which they came, those
- *     with --priority high as if a minute earlier (P5).
+ *     with --priority high as if a minute earlier; on several nodes, at most
+ *     two that came later start before a waiter (P5).
  * P1 has one exception, that of "When a server loses data" in docs/protocol.md:
  * see is_excused(). A server clock that steps ends leases early: then P1 is
  * promised only as far as the other servers have the lock.
@@ -56,6 +57,7 @@
 #define TOKENS_MAX 160
 #define SLOTS_MOST 3
 #define TTLS 3 /* T, 2 T, 8 T */
+#define PASSED_MOST 2
 #define KEY "job"
 #define PART(name) "job:redlock:{job}:" name
 
@@ -74,11 +76,13 @@ struct stay {
 	int64_t ends_ms; /* of its lease there, by the server's clock: the
 			    latest */
 	int slot;
-	bool here;        /* it has an entry now */
-	int64_t out_us;   /* force-release took it; -1: never */
-	int64_t left_us;  /* it was released; -1: never */
-	int64_t since_ms; /* of the entry, by the server's clock */
-	int64_t rest_ms;  /* --min-hold keeps it until then; 0: it does not */
+	bool here;            /* it has an entry now */
+	int64_t absent_us;    /* "nobody has the lock, and the counter is ... */
+	int64_t absent_fence; /* ... this": told since then; 0: never */
+	int64_t out_us;       /* force-release took it; -1: never */
+	int64_t left_us;      /* it was released; -1: never */
+	int64_t since_ms;     /* of the entry, by the server's clock */
+	int64_t rest_ms; /* --min-hold keeps it until then; 0: it does not */
 };
 
 /* One attempt to take the lock: known by its token for ever. */
@@ -86,10 +90,14 @@ struct token {
 	char text[24], who[24], hold[24], identity[IDENTITY_SIZE];
 	struct keys keys;
 	struct lease_conf conf;
-	int outer;         /* the token of the run around it; 0: none */
-	int64_t joined_us; /* stands in line since; -1: it does not */
-	int64_t ticket_us; /* by the clock of the one server */
-	bool taken;        /* without asking, or after a loss of data */
+	int outer;          /* the token of the run around it; 0: none */
+	int64_t joined_us;  /* stands in line since; -1: it does not */
+	int64_t ticket_us;  /* by the clock of the one server */
+	int64_t came_us;    /* it began */
+	unsigned int lines; /* nodes where it has been in line: bits */
+	int64_t lined_us;   /* they are a quorum since; -1: they are not */
+	int passed;         /* by so many that came after that */
+	bool taken;         /* without asking, or after a loss of data */
 	/* one server: it was granted the lock after a loss that nobody had
 	 * noticed, in which this token was forgotten; 0: it was not */
 	int64_t met_us[TOKENS_MAX];
@@ -183,7 +191,7 @@ static bool kin(int a, int b)
 
 static int64_t last_loss(int node)
 {
-	int64_t us = -1;
+	int64_t us = plot.restarted_us[node] > 0 ? plot.restarted_us[node] : -1;
 
 	for (int i = 0; i < n_losses; i++)
 		if (losses[i].node == node && losses[i].us > us)
@@ -215,33 +223,84 @@ static bool entry_at(struct redis *r, int token, int *slot, int64_t *fence,
 	return true;
 }
 
-/* Whom the server has forgotten is entered again: its lease lasts; and if it is
- * alone in its family, nobody was granted the slot meanwhile. */
-static void check_return(const struct flight *f, int slot)
+/* Who is registered again in a slot is, unless anybody outside its family was
+ * granted it since. */
+static void check_nobody_since(int i, int node, int slot, int64_t us)
 {
-	int node = f->ask.node, i = f->token;
-	const struct client *c = &w.client[f->client];
-	const struct stay *s = &tokens[i].stay[node];
-
-	if (n_nodes > 1 || w.backward_step || w.forward_step)
-		return;
-	if (wall_us(node) / 1000 >= s->ends_ms)
-		violated("%s is registered again after its lease",
-			 tokens[i].text);
-	/* (else it may be an orphan, for T) */
-	if (s->left_us > s->made_us && last_loss(node) < 0)
-		violated("%s is registered again after its release",
-			 tokens[i].text);
 	for (int j = 1; j <= w.tokens; j++) {
 		const struct stay *o = &tokens[j].stay[node];
 
-		if (c->token == i && c->running && o->entered_us > s->made_us &&
-		    o->entered_us >= last_loss(node) && o->slot == slot &&
-		    !kin(i, j))
-			violated("%s is registered again, though %s was "
-				 "granted the slot",
-				 tokens[i].text, tokens[j].text);
+		if (o->entered_us > us && o->entered_us >= last_loss(node) &&
+		    o->slot == slot && !kin(i, j))
+			violated("%s is registered again on node %d, though %s "
+				 "was granted the slot",
+				 tokens[i].text, node, tokens[j].text);
 	}
+}
+
+/* On a node that says "nobody has the lock", the holder enters it: nobody was
+ * granted the slot there since, and a quorum of others has renewed since. (If
+ * the counter is not the last that this client was told of there, the time is
+ * not known.) */
+static void check_repair(const struct flight *f, int slot)
+{
+	int node = f->ask.node, i = f->token, shown = 0;
+	const struct stay *s = &tokens[i].stay[node];
+
+	check_nobody_since(i, node, slot, s->absent_us);
+	for (int k = 0; k < n_nodes; k++)
+		shown += k != node && tokens[i].stay[k].heard_us > s->absent_us;
+	if (f->ask.seen == s->absent_fence && shown < lease_quorum(n_nodes))
+		violated("%s is registered again on node %d, but only %d nodes "
+			 "have shown that it has the lock",
+			 tokens[i].text, node, shown);
+}
+
+/* A reader joins the readers, a nested run those of its family. */
+static void check_joining(const struct flight *f, int slot)
+{
+	int node = f->ask.node, i = f->token;
+	bool any = false;
+
+	for (int j = 1; j <= w.tokens; j++) {
+		const struct stay *o = &tokens[j].stay[node];
+
+		any |= j != i && kin(i, j) && o->here && o->slot == slot &&
+		       o->ends_ms > wall_us(node) / 1000;
+	}
+	if (!any)
+		violated("%s joins nobody in slot %d of node %d",
+			 tokens[i].text, slot, node);
+}
+
+/* Who has no entry is entered again by a renewal. If the server has forgotten
+ * it, its lease lasts; and if it is alone in its family, nobody was granted the
+ * slot meanwhile. */
+static void check_return(const struct flight *f, const struct stay *old)
+{
+	int node = f->ask.node, i = f->token;
+	int slot = tokens[i].stay[node].slot;
+	const struct client *c = &w.client[f->client];
+
+	if (w.backward_step || w.forward_step)
+		return;
+	if (f->ask.confirm.repairs) {
+		check_repair(f, slot);
+		return;
+	}
+	if (f->ask.confirm.reads) {
+		check_joining(f, slot);
+		return;
+	}
+	if (wall_us(node) / 1000 >= old->ends_ms)
+		violated("%s is registered again after its lease",
+			 tokens[i].text);
+	/* (else it may be an orphan, for T) */
+	if (old->left_us > old->made_us && last_loss(node) < 0)
+		violated("%s is registered again after its release",
+			 tokens[i].text);
+	if (c->token == i && c->running)
+		check_nobody_since(i, node, slot, old->made_us);
 }
 
 /* Who enters a slot may: nobody rests there, no other program has it, and
@@ -291,11 +350,16 @@ static void note_met(int token, int node)
 		}
 }
 
-/* Notes which clients have an entry now. */
-static void note_entries(int node, const struct flight *f)
+/* Notes which clients have an entry now. `had`: the one that asked had one
+ * before. */
+static void note_entries(int node, const struct flight *f, bool had)
 {
 	struct redis *r = redis_at(node);
 	bool new[TOKENS_MAX] = {false};
+	struct stay old = {0};
+
+	if (f)
+		old = tokens[f->token].stay[node];
 
 	for (int i = 1; i <= w.tokens; i++) {
 		struct stay *s = &tokens[i].stay[node];
@@ -310,12 +374,10 @@ static void note_entries(int node, const struct flight *f)
 		/* (a smaller one came back with an older state) */
 		if (fence > s->fence ||
 		    (fence != s->fence && w.backward_step)) {
-			if (asked && f->ask.verb == VERB_CONFIRM)
-				check_return(f, slot);
-			else
+			if (!asked || f->ask.verb != VERB_CONFIRM) {
 				s->out_us = -1;
-			if (!asked || f->ask.verb != VERB_CONFIRM)
 				s->entered_us = w.us;
+			}
 			new[i] = true;
 			s->fence_before = s->fence;
 			s->floor_before = s->floor;
@@ -332,6 +394,8 @@ static void note_entries(int node, const struct flight *f)
 		if (asked && f->ask.verb != VERB_RELEASE && !nobodys(f))
 			s->heard_us = w.us;
 	}
+	if (f && new[f->token] && f->ask.verb == VERB_CONFIRM && !had)
+		check_return(f, &old);
 	for (int i = 1; i <= w.tokens; i++) {
 		bool again = f && i == f->token && f->ask.verb == VERB_CONFIRM;
 
@@ -439,6 +503,14 @@ static void note_granted(struct token *t, const struct flight *f)
 		s->out_us = -1;
 	}
 	s->claimed = s->fence;
+}
+
+/* A "no" to a renewal. */
+static void note_absent(struct stay *s, const struct answer *a)
+{
+	if (a->confirm.pttl_ms != 0 || a->counter != s->absent_fence)
+		s->absent_us = w.us;
+	s->absent_fence = a->confirm.pttl_ms == 0 ? a->counter : -1;
 }
 
 static void note_left(struct token *t, const struct flight *f)
@@ -624,36 +696,54 @@ static int64_t longest_living(void)
 	return longest;
 }
 
+/* Somebody waits, and a slot that every waiter would take is free. (A
+ * connection that has gone mute is a fault, for as long as a client uses it.)
+ */
+static bool slot_is_free(void)
+{
+	int slots = INT_MAX, taken = 0;
+	bool any = false;
+
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		const struct client *c = &w.client[i];
+
+		if (is_cut_off(c))
+			return false;
+		if (!waits(c))
+			continue;
+		any = true;
+		if (c->lease.conf.slots < slots)
+			slots = c->lease.conf.slots;
+	}
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		taken += w.client[i].running && w.client[i].lease.slot < slots;
+	for (int k = 0; k < n_nodes && any && taken < slots; k++) {
+		int64_t now_ms = wall_us(k) / 1000;
+
+		any = !is_foreign(k);
+		for (int i = 1; i <= w.tokens; i++)
+			any &= tokens[i].stay[k].rest_ms <= now_ms;
+	}
+	return any && taken < slots;
+}
+
 /* P4: where nothing fails, and a slot is free that every waiter would take, one
  * of them gets it within the longest lease that lives and one poll. Those that
  * died in line cost the time to claim a grant each. */
 static void check_waits(void)
 {
-	int64_t limit_ms, longest = longest_living();
-	int slots = INT_MAX, taken = 0, dead = 0;
-	bool any = false;
+	int64_t limit_ms, longest;
+	int dead = 0;
 
-	for (int i = 0; i < CLIENTS_MAX; i++)
-		if (waits(&w.client[i])) {
-			any = true;
-			if (w.client[i].lease.conf.slots < slots)
-				slots = w.client[i].lease.conf.slots;
-		}
-	for (int i = 0; i < CLIENTS_MAX; i++)
-		taken += w.client[i].running && w.client[i].lease.slot < slots;
+	if (w.us < w.quiet_us || w.us < w.slow_us || !slot_is_free()) {
+		waiting = (struct waiting){.since_us = w.us};
+		return;
+	}
+	longest = longest_living();
 	for (int k = 0; k < n_nodes; k++) {
 		int its = dead_waiters(k);
 
 		dead = its > dead ? its : dead;
-		any &= !is_foreign(k);
-		for (int i = 1; i <= w.tokens; i++)
-			any &= tokens[i].stay[k].rest_ms <= wall_us(k) / 1000;
-	}
-	/* (a connection that has gone mute is a fault that lasts) */
-	if (!any || taken >= slots || w.us < w.quiet_us || w.us < w.slow_us ||
-	    w.mutes || plot.foreign_ms > 0) {
-		waiting = (struct waiting){.since_us = w.us};
-		return;
 	}
 	if (waiting.dead < dead)
 		waiting.dead = dead;
@@ -716,6 +806,18 @@ static void replaced(const struct event *e)
 		violated("client %d was asked to stop, and runs on", e->who);
 }
 
+static void note_in_line(struct token *t, int node)
+{
+	if (t->joined_us < 0) {
+		t->joined_us = w.us;
+		t->ticket_us = queue_ticket(wall_us(node), t->conf.high);
+	}
+	t->lines |= 1U << node;
+	if (t->lined_us < 0 &&
+	    __builtin_popcount(t->lines) >= lease_quorum(n_nodes))
+		t->lined_us = w.us;
+}
+
 static void run_script(struct flight *f)
 {
 	struct token *t = &tokens[f->token];
@@ -725,9 +827,17 @@ static void run_script(struct flight *f)
 	struct words words;
 	struct sight sight;
 	struct fail why;
+	const char *hold;
+	int64_t fence;
+	int slot;
+	bool asked = is_asked(ask.node), had;
 
-	bool asked = is_asked(ask.node);
-
+	had = entry_at(r, f->token, &slot, &fence, &hold);
+	if (w.rash && ask.verb == VERB_CONFIRM && ask.seen == 0 &&
+	    t->stay[ask.node].absent_fence > 0) {
+		ask.confirm.repairs = f->ask.confirm.repairs = true;
+		ask.seen = f->ask.seen = t->stay[ask.node].absent_fence;
+	}
 	if (w.short_guard)
 		ask.guard_ms = f->conf.guard_ms;
 	request_ask(&request, &ask, &t->conf, &t->keys, t->text, t->identity,
@@ -740,7 +850,7 @@ static void run_script(struct flight *f)
 		 answer_read(f->ask.verb, &words, &f->answer, &sight, &why) < 0)
 		violated("%s: no answer: %s", t->text, why.text);
 	t->stay[ask.node].asked_us = w.us;
-	note_entries(f->ask.node, f);
+	note_entries(f->ask.node, f, had);
 	if (!asked && !f->refused && f->ask.verb == VERB_ACQUIRE &&
 	    is_asked(f->ask.node))
 		note_replaced(f);
@@ -754,18 +864,18 @@ static void run_script(struct flight *f)
 	     (f->answer.said == SAID_YES && f->ask.verb == VERB_CONFIRM)))
 		check_yes(f);
 	if (!f->refused && f->ask.verb == VERB_CONFIRM &&
-	    f->answer.said == SAID_NO)
+	    f->answer.said == SAID_NO) {
 		check_no(f);
+		note_absent(&t->stay[ask.node], &f->answer);
+	}
 	if (!f->refused && f->answer.said == SAID_GRANTED)
 		note_granted(t, f);
 	if (!f->refused && f->ask.verb == VERB_RELEASE &&
 	    f->answer.said == SAID_YES)
 		note_left(t, f);
-	if (!f->refused && f->ask.verb == VERB_ACQUIRE && t->joined_us < 0 &&
-	    f->life == w.client[f->client].life && f->answer.busy.place > 0) {
-		t->joined_us = w.us;
-		t->ticket_us = queue_ticket(wall_us(f->ask.node), t->conf.high);
-	}
+	if (!f->refused && f->ask.verb == VERB_ACQUIRE &&
+	    f->life == w.client[f->client].life && f->answer.busy.place > 0)
+		note_in_line(t, f->ask.node);
 	if (one_in(8)) /* appendfsync everysec */
 		redis_save(r);
 }
@@ -956,6 +1066,42 @@ static void check_line(int who)
 	}
 }
 
+static int nodes_with(int token)
+{
+	int n = 0;
+
+	for (int k = 0; k < n_nodes; k++)
+		n += tokens[token].stay[k].here;
+	return n;
+}
+
+/* P5 on several nodes. Each serves its own line in order, so who is in line on
+ * a quorum is passed by one that came later only if they divided the nodes
+ * between them, and the earlier one stood back. Then the later one goes first
+ * once, not again and again. Judged where nothing fails. (Of several that a
+ * quorum has served at once, any may start first.) */
+static void check_passed(int who)
+{
+	const struct token *t = &tokens[w.client[who].token];
+	int64_t from_us = w.quiet_us > w.slow_us ? w.quiet_us : w.slow_us;
+
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		const struct client *o = &w.client[i];
+		struct token *other = &tokens[o->token];
+
+		if (i == who || !waits(o) || o->lease.conf.supersede ||
+		    is_cut_off(o) || other->lined_us < 0 ||
+		    (!w.gentle && other->lined_us < from_us) ||
+		    t->came_us <= other->lined_us ||
+		    t->conf.ticket <= other->conf.ticket ||
+		    nodes_with(o->token) >= lease_quorum(n_nodes))
+			continue;
+		if (++other->passed > PASSED_MOST)
+			violated("client %d is passed by %d that came later", i,
+				 other->passed);
+	}
+}
+
 void sim_start(int who)
 {
 	struct client *c = &w.client[who];
@@ -974,7 +1120,10 @@ void sim_start(int who)
 	check_fence(who);
 	if (w.calm && n_nodes == 1 && !joined(c))
 		check_line(who);
-	tokens[c->token].joined_us = -1;
+	if (n_nodes > 1 && !joined(c))
+		check_passed(who);
+	tokens[c->token].joined_us = tokens[c->token].lined_us = -1;
+	tokens[c->token].lines = 0;
 	c->running = true;
 	c->ended = c->dying = false;
 	tell("client %d starts, slot %d, fence %" PRId64, who, c->lease.slot,
@@ -1038,6 +1187,8 @@ static void begin(int who, int parent)
 	assert(w.tokens < TOKENS_MAX);
 	*t = (struct token){.conf = conf,
 			    .outer = parent >= 0 ? w.client[parent].token : 0,
+			    .came_us = w.us,
+			    .lined_us = -1,
 			    .joined_us = -1};
 	for (int i = 0; i < NODES_MAX; i++)
 		t->stay[i] = (struct stay){.heard_us = -1,
@@ -1357,7 +1508,7 @@ static void force(int node, enum force_step step)
 
 	if (!keys.lock && keys_init(&keys, KEY, strlen(KEY), "force") < 0)
 		abort();
-	note_entries(node, NULL);
+	note_entries(node, NULL, false);
 	for (int i = 1; i <= w.tokens; i++)
 		here[i] = tokens[i].stay[node].here;
 	force_request(&request, &q, &keys, 0);
@@ -1377,7 +1528,7 @@ static void force(int node, enum force_step step)
 	for (int i = 1; i <= w.tokens && step == FORCE_TAKE; i++)
 		if (here[i])
 			tokens[i].stay[node].rest_ms = 0;
-	note_entries(node, NULL);
+	note_entries(node, NULL, false);
 	if (step == FORCE_ASK && strcmp(words.at[0], "no") == 0)
 		forcer.gone |= 1U << node;
 	for (int i = 1; i <= w.tokens && step == FORCE_TAKE; i++)
@@ -1561,6 +1712,7 @@ enum {
 	TWIN_NO_POLL,
 	TWIN_OLD_GRANT,
 	TWIN_SHORT_GUARD,
+	TWIN_RASH,
 	TWIN_SCRIPTS
 };
 
@@ -1585,6 +1737,10 @@ static const struct twin {
 	{"no poll", 1, {{0}}, 0},
 	{"a command starts on a grant that was renewed", 1, {{0}}, 7570},
 	{"the guard covers only our own T", 3, {{0}}, 0},
+	{"a node is repaired before others have shown who has the lock",
+	 3,
+	 {{0}},
+	 0},
 	{"nothing is shut after a loss of data",
 	 1,
 	 {{"L.shut=max(L.shut,since+ms)", ""}},
@@ -1645,6 +1801,15 @@ static const struct twin {
 	 {{"if e and(L.number<e.number or e.flag=='r')",
 	   "if e and e.flag=='r'"}},
 	 783},
+	{"the last in line is served first",
+	 3,
+	 {{"line('zrangebyscore',0,'+inf','withscores','limit',0,1)",
+	   "line('zrevrange',0,0,'withscores')"}},
+	 0},
+	{"a reader or a nested run joins an empty slot of several nodes",
+	 3,
+	 {{"return s.ends>L.now and stop_of(L,s)<0", "return true"}},
+	 0},
 	{"--min-hold keeps nothing",
 	 1,
 	 {{"if rest>0 and still then", "if false then"}},
@@ -1765,6 +1930,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 	w.no_poll = twin == TWIN_NO_POLL;
 	w.old_grant = twin == TWIN_OLD_GRANT;
 	w.short_guard = twin == TWIN_SHORT_GUARD;
+	w.rash = twin == TWIN_RASH;
 	plot.readers = one_in(3);
 	plot.slots = one_in(3);
 	plot.nests = one_in(3);

@@ -269,6 +269,15 @@ static bool is_mute(const struct client *c, int node, int chan)
 	       c->mute[node][chan] == c->conns[node][chan];
 }
 
+bool is_cut_off(const struct client *c)
+{
+	bool mute = false;
+
+	for (int i = 0; i < c->lease.conf.nodes * CHANNELS && w.mutes; i++)
+		mute |= is_mute(c, i / CHANNELS, i % CHANNELS);
+	return mute && (c->alive || c->guard_will);
+}
+
 /* One connection delivers in order; two do not. */
 static void send_ask(int who, const struct ask *ask)
 {

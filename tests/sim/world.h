@@ -134,6 +134,7 @@ struct world {
 	bool late_stamp, no_poll;
 	/* others: a renewal counts as a new grant; the guard is our own T */
 	bool old_grant, short_guard;
+	bool rash; /* another: repairs that nobody has backed */
 	struct server server[NODES_MAX];
 	struct client client[CLIENTS_MAX];
 	struct event heap[EVENTS_MAX];
@@ -232,6 +233,8 @@ void reply(int slot);
 void listen_on(int slot);
 /* The connection breaks. */
 void break_off(const struct flight *f);
+/* One of the connections that it uses has gone mute. */
+bool is_cut_off(const struct client *c);
 /* Words were put into grant lists: each listener takes one. `lossy`: a
  * connection that the client gave up may swallow it, should the server not know
  * yet. */
