@@ -34,3 +34,8 @@ int fail_sys(struct fail *f, enum fail_kind kind, const char *fmt, ...)
 	errno = saved;
 	return -1;
 }
+
+int fail_memory(struct fail *f)
+{
+	return fail(f, FAIL_INTERNAL, "out of memory");
+}

@@ -21,11 +21,12 @@ struct fail {
 	char text[400];
 };
 
-/* Both return -1, so that a caller can `return fail(...)`. fail_sys() appends
+/* All return -1, so that a caller can `return fail(...)`. fail_sys() appends
  * ": " and the text of errno. */
 int fail(struct fail *f, enum fail_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int fail_sys(struct fail *f, enum fail_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+int fail_memory(struct fail *f);
 
 #endif

@@ -231,7 +231,7 @@ int query_lock(struct query *query, const char *key, size_t len,
 	memset(out, 0, sizeof(*out));
 	for (int i = 0; i < query->servers.n; i++)
 		if (query_ask(query, i, key, len, most, i) < 0)
-			return fail(why, FAIL_INTERNAL, "out of memory");
+			return fail_memory(why);
 	while (fanout_get(&query->fanout, &got))
 		snapshot_take(query, out, &got);
 	return query_done(query, out, why);

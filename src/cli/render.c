@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/columns.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -70,19 +71,9 @@ void table_cell(struct table *t, const char *fmt, ...)
 
 	if (t->room < 0)
 		return;
-	if (t->cells == t->room) {
-		int room = t->room * 2 + 32;
-		char **more = realloc(t->cell, (size_t)room * sizeof(*more));
-
-		if (!more) {
-			t->room = -1;
-			return;
-		}
-		t->cell = more;
-		t->room = room;
-	}
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
+	if (!grow(&t->cell, t->cells, &t->room, sizeof(*t->cell)) ||
+	    vasprintf(&text, fmt, ap) < 0)
 		t->room = -1;
 	else
 		t->cell[t->cells++] = text;

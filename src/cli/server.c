@@ -155,7 +155,7 @@ static int use_command(struct endpoint *ep, const struct opts *o, bool url_says,
 	/* for nested runs */
 	if (!known && g->source == FROM_TYPED &&
 	    setenv(VARIABLES "PASSWORD_COMMAND", o->password_command, 1) < 0)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	if (!known && password_command(o->password_command, environ, why) < 0)
 		return opt_blame(o, g, why);
 	known = true;

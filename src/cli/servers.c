@@ -86,7 +86,7 @@ static int parse(struct servers *s, const struct opts *o, struct fail *why)
 	s->endpoint =
 		calloc(NODES_MAX, sizeof(s->endpoint[0]) + ENDPOINT_URL_MAX);
 	if (!s->endpoint) {
-		(void)fail(why, FAIL_INTERNAL, "out of memory");
+		(void)fail_memory(why);
 		return -1;
 	}
 	s->url = (char *)&s->endpoint[NODES_MAX];

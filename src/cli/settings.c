@@ -211,7 +211,7 @@ static int read_lines(struct reading *r)
 	r->o->file[r->source].text = text;
 	r->o->file[r->source].path = strdup(r->path);
 	if (!text || !r->o->file[r->source].path)
-		return fail(r->why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(r->why);
 	while (got > 0 && n < CONFIG_FILE_MAX + 1) {
 		got = read(r->fd, text + n, CONFIG_FILE_MAX + 1 - n);
 		if (got < 0)

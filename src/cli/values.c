@@ -271,7 +271,7 @@ static int keep(char **to, const char *value, struct fail *why)
 {
 	free(*to);
 	*to = strdup(value);
-	return *to ? 0 : fail(why, FAIL_INTERNAL, "out of memory");
+	return *to ? 0 : fail_memory(why);
 }
 
 /* The guard needs it: see keep(). */
@@ -415,7 +415,7 @@ static int add_url(const struct taking *t, const char *url, size_t n)
 		return 0; /* reported once we know that this list is used */
 	copy = strndup(url, n);
 	if (!copy)
-		return fail(t->why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(t->why);
 	free(o->url[o->urls]);
 	o->url[o->urls] = copy;
 	o->url_from[o->urls++] = (struct given){t->source, t->line, NULL, t->r};

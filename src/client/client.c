@@ -28,7 +28,7 @@ int client_init(struct client *cl, const struct endpoint *eps, const char *key,
 	cl->key_len = key_len;
 	token_generate(cl->token);
 	if (keys_init(&cl->keys, key, key_len, cl->token) < 0)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	(void)format_bytes(key, key_len, cl->shown_key, sizeof(cl->shown_key));
 	for (int i = 0; i < conf->nodes; i++) {
 		cl->asked[i] = NEVER;

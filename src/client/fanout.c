@@ -43,7 +43,7 @@ int fanout_open(struct fanout *s, const struct endpoint *eps, int n,
 			     .until = NEVER};
 	for (int i = 0; i < n; i++)
 		if (!fanout_add(s, i))
-			return fail(why, FAIL_INTERNAL, "out of memory");
+			return fail_memory(why);
 	return 0;
 }
 
@@ -395,7 +395,7 @@ static bool take_answer(struct fanout *s, struct target *t, struct got *out)
 		(void)fail(&out->why, o.kind, "%s: %s", t->peer.name,
 			   s->nodes > 1 ? o.brief : o.text);
 	} else if (!out->reply) {
-		(void)fail(&out->why, FAIL_INTERNAL, "out of memory");
+		(void)fail_memory(&out->why);
 	}
 	if (out->overlong)
 		out->why.kind = FAIL_CONFIG;

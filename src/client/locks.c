@@ -167,7 +167,7 @@ static void start(struct locks *l, int i, bool waits)
 		left = INT64_MAX;
 	if (client_again(&l->client[i], left, is_reached(l)) == 0)
 		return;
-	(void)fail(&l->client[i].why, FAIL_INTERNAL, "out of memory");
+	(void)fail_memory(&l->client[i].why);
 	l->lead = i;
 	l->end = END_REFUSED;
 	l->ends = true;

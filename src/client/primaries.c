@@ -192,7 +192,7 @@ static int take_ranges(struct fanout *s, const struct got *got,
 		if (!t)
 			t = add_primary(s, got->node, &range.at, &next);
 		if (!t)
-			return fail(why, FAIL_INTERNAL, "out of memory");
+			return fail_memory(why);
 		for (; range.first <= range.last; range.first++)
 			home[range.first] = t->index;
 	}
@@ -208,7 +208,7 @@ int primaries_take(struct fanout *s, const struct got *got, struct fail *why)
 	if (!cluster->home)
 		cluster->home = malloc(SLOTS * sizeof(*cluster->home));
 	if (!cluster->home)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	for (int i = 0; i < SLOTS; i++)
 		cluster->home[i] = got->node;
 	if (take_ranges(s, got, why) == 0)
@@ -226,7 +226,7 @@ int primaries_find(struct fanout *s, struct fail *why)
 
 	for (int i = 0; i < s->nodes; i++)
 		if (primaries_wanted(s, i) && primaries_ask(s, i, 0) < 0)
-			return fail(why, FAIL_INTERNAL, "out of memory");
+			return fail_memory(why);
 	while (fanout_get(s, &got)) {
 		if (got.why.kind != FAIL_NONE) {
 			*why = got.why;

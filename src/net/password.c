@@ -111,7 +111,7 @@ int password_command(const char *line, char **envp, struct fail *why)
 	}
 	free(word);
 	if (!word || !it.argv || (n > 0 && !it.argv[n - 1]))
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	if (n == 0)
 		return fail(why, FAIL_USAGE, "--password-command: no command");
 	(void)format_bytes(it.argv[0], strlen(it.argv[0]), it.name,
@@ -275,11 +275,11 @@ static void run_and_keep(struct instant limit)
 	const uint64_t one = 1;
 	struct fail why;
 
-	(void)fail(&why, FAIL_INTERNAL, "out of memory");
+	(void)fail_memory(&why);
 	if (out && run(out, limit, &why) == 0) {
 		answer = strdup(out);
 		if (!answer)
-			(void)fail(&why, FAIL_INTERNAL, "out of memory");
+			(void)fail_memory(&why);
 	}
 	if (out)
 		explicit_bzero(out, TOKEN_MAX + 2);
@@ -415,7 +415,7 @@ char *password_take(struct fail *why)
 	if (!it.answer)
 		*why = it.why;
 	else if (!copy)
-		(void)fail(why, FAIL_INTERNAL, "out of memory");
+		(void)fail_memory(why);
 	(void)pthread_mutex_unlock(&it.lock);
 	return copy;
 }

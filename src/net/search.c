@@ -194,7 +194,7 @@ struct search *search_start(const struct peer *p, struct fail *why)
 		calloc(1, sizeof(*s) + (size_t)n * sizeof(s->member[0]));
 
 	if (!s) {
-		(void)fail(why, FAIL_INTERNAL, "out of memory");
+		(void)fail_memory(why);
 		return NULL;
 	}
 	if (members_open(&s->all, why) < 0) {

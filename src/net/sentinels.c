@@ -49,7 +49,7 @@ struct sentinels *sentinels_open(const struct endpoint *group, struct fail *why)
 	struct sentinels *s = calloc(1, sizeof(*s));
 
 	if (!s) {
-		(void)fail(why, FAIL_INTERNAL, "out of memory");
+		(void)fail_memory(why);
 		return NULL;
 	}
 	if (members_open(&s->all, why) < 0) {

@@ -98,7 +98,7 @@ static int load(struct fail *why)
 		return -1;
 	our_socket = ssl.BIO_meth_new(BIO_TYPE_SOURCE_SINK, "redlock");
 	if (!our_socket)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	ssl.BIO_meth_set_write(our_socket, bytes_out);
 	ssl.BIO_meth_set_read(our_socket, bytes_in);
 	ssl.BIO_meth_set_ctrl(our_socket, control);
@@ -335,7 +335,7 @@ static SSL_CTX *context_of(const struct tls_conf *conf, struct fail *why)
 	} else {
 		t = calloc(1, sizeof(*t));
 		if (!t) {
-			(void)fail(why, FAIL_INTERNAL, "out of memory");
+			(void)fail_memory(why);
 			ssl.SSL_CTX_free(fresh);
 			return NULL;
 		}

@@ -467,12 +467,12 @@ int facts_gather(struct exam *e, struct query *query, struct fail *why)
 		return -1;
 	e->facts = calloc((size_t)s->targets, sizeof(*e->facts));
 	if (!e->facts)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	for (int t = 0; t < s->targets; t++)
 		if (primaries_cover(s, t))
 			init(&e->facts[e->n++], query, t);
 	if (ask_all(e, query) < 0)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	sample_clocks(e, query);
 	for (int i = 0; i < e->n; i++) {
 		struct facts *f = &e->facts[i];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/units.h"
 #include "cli/doctor/inside.h"
 
@@ -22,17 +23,9 @@ static char *safe_copy(const char *text)
 /* NULL: no memory */
 static struct finding *next_finding(struct exam *e)
 {
-	int room = e->room * 2 + 32;
-	struct finding *more;
-
-	if (e->findings == e->room) {
-		more = realloc(e->finding, (size_t)room * sizeof(*more));
-		if (!more)
-			return NULL;
-		e->finding = more;
-		e->room = room;
-	}
-	return &e->finding[e->findings];
+	return grow(&e->finding, e->findings, &e->room, sizeof(*e->finding))
+		       ? &e->finding[e->findings]
+		       : NULL;
 }
 
 /* The format is cut, not the text: what a server says may have an arrow in

@@ -66,7 +66,7 @@ static int put(struct trial *t, struct party *p, struct ask ask)
 		    session_db(t->ep));
 	if (fanout_ask(&p->fanout, 0, &request.words, 0) == 0)
 		return 0;
-	return fail(&t->why, FAIL_INTERNAL, "out of memory");
+	return fail_memory(&t->why);
 }
 
 static int hear(struct trial *t, struct party *p, enum verb verb,
@@ -225,7 +225,7 @@ static int begin(struct trial *t, const struct exam *e, int node)
 
 		token_generate(p->token);
 		if (keys_init(&p->keys, t->key, strlen(t->key), p->token) < 0)
-			return fail(&t->why, FAIL_INTERNAL, "out of memory");
+			return fail_memory(&t->why);
 		if (fanout_open(&p->fanout, t->ep, 1,
 				servers_timeout(e->servers, e->o->ttl_ms),
 				&t->why) < 0)

@@ -39,7 +39,7 @@ static int read_past(struct query *query, const char *key, size_t len,
 	for (int i = 0; i < query->servers.n; i++)
 		if (!fanout_refused(&query->fanout, i) &&
 		    query_ask_history(query, i, key, len) < 0)
-			return fail(why, FAIL_INTERNAL, "out of memory");
+			return fail_memory(why);
 	while (fanout_get(&query->fanout, &got)) {
 		struct fail *its = &node_why[got.node];
 

@@ -506,7 +506,7 @@ static int aim(struct forcing *f, struct fail *why)
 	record_about(&who.holder, f->by);
 	name_us(f);
 	if (keys_init(&f->keys, f->key, strlen(f->key), "") < 0)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	return 0;
 }
 
@@ -526,7 +526,7 @@ static int aim_at(struct forcing *f, struct fail *why)
 	free(f->target);
 	f->target = calloc((size_t)v->holders, sizeof(*f->target));
 	if (!f->target)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	f->targets = 0;
 	for (int i = 0, told = 0; i < v->holders; i++) {
 		bool one = all_readers && v->holder[i].how == HOLD_READS;

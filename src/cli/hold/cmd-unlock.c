@@ -52,7 +52,7 @@ static int ask_all(struct token_use *a, struct fail *why)
 	int rc = 0;
 
 	if (keys_init(&keys, key, strlen(key), a->op.token) < 0)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	for (int i = 0; i < s->n && rc == 0; i++) {
 		if (a->node[i].answered)
 			continue;
@@ -62,7 +62,7 @@ static int ask_all(struct token_use *a, struct fail *why)
 				 request.sha, i);
 	}
 	keys_close(&keys);
-	return rc < 0 ? fail(why, FAIL_INTERNAL, "out of memory") : 0;
+	return rc < 0 ? fail_memory(why) : 0;
 }
 
 /* If an earlier attempt may have released it, a "no" only says that the lock is

@@ -422,7 +422,7 @@ static int use_locks(struct job *j, struct fail *why)
 		conf.wait_ms = later(s->limit, after(now(), 1)).ms - now().ms;
 	j->client = calloc((size_t)o->keys, sizeof(j->client[0]));
 	if (!j->client)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	for (int i = 0; i < o->keys; i++) {
 		const char *key = o->key[i];
 

@@ -178,12 +178,12 @@ int variables_init(struct variables *v, const char *key, const char *url,
 	v->envp = malloc((n + VARIABLES_N + 1) * sizeof(*v->envp));
 	v->held = malloc(size);
 	if (!v->envp || !v->held)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	used = pass_on(v);
 	v->envp[used++] = variable("REDLOCK_KEY", key);
 	v->envp[used++] = variable("REDLOCK_URL", url);
 	if (!v->envp[used - 1] || !v->envp[used - 2])
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	(void)snprintf(v->fences, sizeof(v->fences), "REDLOCK_FENCES=");
 	(void)snprintf(v->held, size, "REDLOCK_HELD=");
 	v->envp[used++] = v->held;

@@ -37,7 +37,7 @@ static int show(struct scan *c, const struct opts *o, struct fail *missing,
 		rc = listing_print(&l, stdout);
 	}
 	listing_close(&l);
-	return rc < 0 ? fail(why, FAIL_INTERNAL, "out of memory") : 0;
+	return rc < 0 ? fail_memory(why) : 0;
 }
 
 /* Reports what may be missing. */
@@ -67,7 +67,7 @@ static int ask_all(struct scan *c, struct fail *why)
 	scan_find(c);
 	while (scan_is_finding(c) || scan_is_asking(c)) {
 		if (scan_step(c) < 0)
-			return fail(why, FAIL_INTERNAL, "out of memory");
+			return fail_memory(why);
 		if (scan_is_finding(c) || scan_is_asking(c))
 			fanout_poll(&c->query->fanout, NULL, 0, NEVER);
 	}

@@ -141,7 +141,7 @@ static void ask_servers(struct wait *w)
 	for (int i = 0; i < w->query.servers.n; i++) {
 		if (query_ask(&w->query, i, w->key, len, &most, 0) < 0) {
 			w->end = HAS_FAILED;
-			(void)fail(&w->why, FAIL_INTERNAL, "out of memory");
+			(void)fail_memory(&w->why);
 			return;
 		}
 		w->owed++;

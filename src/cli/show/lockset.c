@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/units.h"
 
 #define SHOWN_MAX 256
@@ -59,17 +60,8 @@ static struct lock_seen *make_lock(const char *key, size_t len)
 
 static int add_lock(struct lockset *s, struct lock_seen *l)
 {
-	if (s->locks == s->room) {
-		int room = s->room * 2 + 64;
-		struct lock_seen **more = realloc(
-			s->lock, (size_t)room * sizeof(struct lock_seen *));
-
-		if (!more)
-			return -1;
-		s->lock = more;
-		s->room = room;
-	}
-	if (!tsearch(l, &s->names, lockset_by_key))
+	if (!grow(&s->lock, s->locks, &s->room, sizeof(struct lock_seen *)) ||
+	    !tsearch(l, &s->names, lockset_by_key))
 		return -1;
 	s->lock[s->locks++] = l;
 	s->bytes += l->len;

@@ -84,11 +84,6 @@ static int step(struct top *t)
 	return rc;
 }
 
-static int no_memory(struct fail *why)
-{
-	return fail(why, FAIL_INTERNAL, "out of memory");
-}
-
 /* Reports that no server answers before anything is drawn. */
 static int begin(struct top *t, struct fail *why)
 {
@@ -97,7 +92,7 @@ static int begin(struct top *t, struct fail *why)
 	ask_servers(t);
 	while (c->pings > 0) {
 		if (scan_step(c) < 0)
-			return no_memory(why);
+			return fail_memory(why);
 		if (c->pings > 0)
 			fanout_poll(&t->query.fanout, NULL, 0, NEVER);
 	}
@@ -178,12 +173,12 @@ static int on_screen(struct top *t, struct fail *why)
 	while (rc == 0 && !t->over) {
 		ask_servers(t);
 		if (step(t) < 0)
-			rc = no_memory(why);
+			rc = fail_memory(why);
 		if (t->stale || !before(now(), after(drawn, ROUND_MS))) {
 			t->stale = false;
 			drawn = now();
 			if (board_draw(&t->board, &t->screen) < 0)
-				rc = no_memory(why);
+				rc = fail_memory(why);
 		}
 		if (rc == 0)
 			wait_on_screen(t);
@@ -202,7 +197,7 @@ static int write_json(struct top *t, struct fail *why)
 	char when[40];
 
 	if (listing_make(&l, &t->scan, &t->board.choice) < 0)
-		return no_memory(why);
+		return fail_memory(why);
 	json_text(&j, "schema", "redlock.top/1");
 	json_text(&j, "time", wall_text(when, sizeof(when)));
 	listing_json(&l, &t->scan, &j);
@@ -230,7 +225,7 @@ static int as_stream(struct top *t, struct fail *why)
 		ask_servers(t);
 		asked = t->scan.asking;
 		if (step(t) < 0)
-			rc = no_memory(why);
+			rc = fail_memory(why);
 		t->whole |= !scan_is_finding(&t->scan);
 		if (rc == 0 && asked && !t->scan.asking && t->whole)
 			rc = write_json(t, why);

@@ -184,7 +184,7 @@ int history_add(struct history *h, const struct reply *r, int node,
 				       reply_item(r, 0)->len, why);
 	more = realloc(h->hold, ((size_t)h->holds + n) * sizeof(*h->hold));
 	if (!more)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	h->hold = more;
 	for (size_t i = 3; i < n; i++) {
 		struct history_hold its;
@@ -217,7 +217,7 @@ int history_add_open(struct history *h, const struct history_hold *its,
 			return 0;
 	more = realloc(h->hold, ((size_t)h->holds + 1) * sizeof(*h->hold));
 	if (!more)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	h->hold = more;
 	h->hold[h->holds++] = *its;
 	return 0;

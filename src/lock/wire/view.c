@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/units.h"
 #include "lock/core/timing.h"
 #include "lock/wire/lua.inc"
@@ -22,21 +23,6 @@ void view_request(struct request *r, const struct keys *keys,
 	request_number(r, INSPECT_HOLDERS, most->holders);
 	request_text(r, INSPECT_WHOSE, most->whose ? most->whose : "");
 	request_end(r);
-}
-
-/* ---- lists that grow ---- */
-
-/* Returns NULL when out of memory. */
-static void *grow(void *list, int used, int *room, size_t size)
-{
-	void *more;
-
-	if (used < *room)
-		return list;
-	more = realloc(list, (size_t)(*room * 2 + 4) * size);
-	if (more)
-		*room = *room * 2 + 4;
-	return more;
 }
 
 /* ---- holders ---- */
@@ -71,7 +57,7 @@ static struct view_holder *known_holder(const struct view *v,
 /* Copies what *its points to. */
 static int add_holder(struct view *v, const struct view_holder *its, int node)
 {
-	struct view_holder *h = known_holder(v, its), *more;
+	struct view_holder *h = known_holder(v, its);
 	char *value;
 
 	if (h) {
@@ -81,11 +67,9 @@ static int add_holder(struct view *v, const struct view_holder *its, int node)
 		if (its->fence > h->fence)
 			h->fence = its->fence;
 	} else {
-		more = grow(v->holder, v->holders, &v->room_holders,
-			    sizeof(*more));
-		if (!more)
+		if (!grow(&v->holder, v->holders, &v->room_holders,
+			  sizeof(*v->holder)))
 			return -1;
-		v->holder = more;
 		value = malloc(its->value_len + 1);
 		if (!value)
 			return -1;
@@ -207,7 +191,7 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 	const struct reply *member = reply_item(of, 0);
 	int64_t ticket = reply_number(reply_item(of, 1), 0);
 	int64_t life = reply_number(reply_item(of, 2), ticket);
-	struct view_waiter *w, *more;
+	struct view_waiter *w;
 	struct record r;
 	char token[sizeof(w->token)];
 
@@ -224,10 +208,8 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 			w->silent_ms = life;
 		return 0;
 	}
-	more = grow(v->waiter, v->waiters, &v->room_waiters, sizeof(*more));
-	if (!more)
+	if (!grow(&v->waiter, v->waiters, &v->room_waiters, sizeof(*v->waiter)))
 		return -1;
-	v->waiter = more;
 	w = &v->waiter[v->waiters++];
 	*w = (struct view_waiter){.nodes = 1U << node,
 				  .ticket = ticket,
@@ -328,7 +310,7 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 	for (size_t i = 0; rc == 0 && i < line->items && i < VIEW_MOST; i++)
 		rc = add_waiter(v, reply_item(line, i), node);
 	if (rc < 0)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+		return fail_memory(why);
 	v->answers |= 1U << node;
 	return 0;
 }
