@@ -40,8 +40,8 @@ void redis_full(struct redis *r, bool full);
 void redis_streams(struct redis *r, bool streams);
 
 /* Every such command with such a word ("*": any) fails with this error from now
- * on, as for a user without the right to it, or on an older server. "": it runs,
- * even in a script that said that it would not write. NULL: none. */
+ * on, as for a user without the right to it, or on an older server. "": it
+ * runs, even in a script that said that it would not write. NULL: none. */
 void redis_refuse(struct redis *r, const char *command, const char *word,
 		  const char *error);
 

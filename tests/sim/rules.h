@@ -31,8 +31,8 @@
  * A word is in quotes if it has blanks in it; \n ends a line there. "*" stands
  * for any word, and in quotes for any bytes up to a blank. "$x" is whatever it
  * was the first time, and has that value from then on; "$x+5" is five more than
- * it. $9x: nine times x. $now and $us: the server's clock, in ms and in us. A line that begins
- * with # is a comment.
+ * it. $9x: nine times x. $now and $us: the server's clock, in ms and in us. A
+ * line that begins with # is a comment.
  */
 #ifndef SIM_RULES_H
 #define SIM_RULES_H

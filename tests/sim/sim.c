@@ -309,7 +309,7 @@ static void check_entry(int i, int node, int slot, bool again)
 {
 	int64_t now_ms = wall_us(node) / 1000;
 
-	if (n_nodes > 1 || w.backward_step || w.forward_step)
+	if (w.backward_step || w.forward_step)
 		return;
 	for (int j = 1; j <= w.tokens; j++) {
 		const struct stay *o = &tokens[j].stay[node];
@@ -325,7 +325,7 @@ static void check_entry(int i, int node, int slot, bool again)
 			violated("%s has slot %d, where %s is asked to stop",
 				 tokens[i].text, slot, tokens[j].text);
 	}
-	if (slot == 0 && plot.foreign_ms > now_ms)
+	if (slot == 0 && n_nodes == 1 && plot.foreign_ms > now_ms)
 		violated("%s has the lock of another program", tokens[i].text);
 }
 
@@ -384,7 +384,9 @@ static void note_entries(int node, const struct flight *f, bool had)
 			s->fence = fence;
 			s->made_us = w.us;
 			s->floor = plot.ended_fence;
-			s->since_ms = wall_us(node) / 1000;
+			/* (a renewal may only have raised the fence) */
+			if (!asked || f->ask.verb != VERB_CONFIRM || !had)
+				s->since_ms = wall_us(node) / 1000;
 			s->rest_ms = 0;
 		}
 		ends_ms = strtoll(hold, NULL, 10);
@@ -528,7 +530,8 @@ static bool joined(const struct client *c)
 }
 
 /* Who runs is not told "no" without need: its lease is over, somebody else was
- * granted the slot, or it was put out. */
+ * granted the slot, or it was put out. (One of several nodes where it has none
+ * may say so.) */
 static void check_no(const struct flight *f)
 {
 	int node = f->ask.node, i = f->token;
@@ -545,9 +548,10 @@ static void check_no(const struct flight *f)
 	if (c->lease.slot == 0 && value && strcmp(value, tokens[i].text) != 0 &&
 	    !(tokens[i].conf.shared && strncmp(value, "shared:", 7) == 0))
 		return;
-	if (n_nodes > 1 || w.backward_step || w.forward_step || plot.touched ||
-	    plot.rolled || tokens[i].taken || nobodys(f) || !c->running ||
-	    joined(c) || c->token != i || s->out_us >= 0 || s->left_us >= 0 ||
+	if (f->ask.seen == 0 || f->ask.confirm.repairs || w.backward_step ||
+	    w.forward_step || plot.touched || plot.rolled || tokens[i].taken ||
+	    nobodys(f) || !c->running || joined(c) || c->token != i ||
+	    s->out_us >= 0 || s->left_us >= 0 ||
 	    wall_us(node) / 1000 >= f->ask.confirm.until_ms)
 		return;
 	for (int j = 1; j <= w.tokens; j++) {
@@ -1801,6 +1805,18 @@ static const struct twin {
 	 {{"if e and(L.number<e.number or e.flag=='r')",
 	   "if e and e.flag=='r'"}},
 	 783},
+	{"a client registers again on one of several nodes however late",
+	 3,
+	 {{"return L.now<ARGV[12]+0", "return true"}},
+	 0},
+	{"nobody registers again on one of several nodes",
+	 3,
+	 {{"elseif L.number>0 and returns()then", "elseif false then"}},
+	 0},
+	{"--min-hold keeps nothing on several nodes",
+	 3,
+	 {{"if rest>0 and still then", "if false then"}},
+	 0},
 	{"the last in line is served first",
 	 3,
 	 {{"line('zrangebyscore',0,'+inf','withscores','limit',0,1)",
@@ -1808,7 +1824,7 @@ static const struct twin {
 	 0},
 	{"a reader or a nested run joins an empty slot of several nodes",
 	 3,
-	 {{"return s.ends>L.now and stop_of(L,s)<0", "return true"}},
+	 {{"return s.ends>L.now and stop_of(L,s,L.token)<0", "return true"}},
 	 0},
 	{"--min-hold keeps nothing",
 	 1,
@@ -1851,7 +1867,7 @@ static const struct twin {
 	 104},
 	{"a holder that is asked to stop does not hear it",
 	 1,
-	 {{"local stop,by=stop_of(L,s,L.token)", "local stop,by='-1',''"}},
+	 {{"local stop,by=stop_of(L,s,L.token)", "local stop,by=-1,''"}},
 	 0},
 	{"--replace asks though others are before it",
 	 1,
