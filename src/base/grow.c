@@ -8,16 +8,17 @@
 bool grow(void *list, int used, int *room, size_t size)
 {
 	int more = *room * 2 + 16;
-	void *at;
+	void *old, *at;
 
 	if (used < *room)
 		return true;
 	/* a pointer to any type: no other way to read it is portable */
-	memcpy(&at, list, sizeof(at));
-	at = realloc(at, (size_t)more * size);
+	memcpy(&old, list, sizeof(old));
+	at = realloc(old, (size_t)more * size);
 	if (!at)
 		return false;
 	memcpy(list, &at, sizeof(at));
 	*room = more;
+	/* cppcheck-suppress memleak; it is in the list */
 	return true;
 }
