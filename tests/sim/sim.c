@@ -156,8 +156,8 @@ static struct forcer {
 	int64_t ttl_ms, began_us, until_us, seen[NODES_MAX];
 	unsigned int gone; /* nodes: bits */
 	int64_t took_us;
-	bool asked;       /* and not taken yet ... */
-	int64_t asked_us; /* ... the last time */
+	unsigned int asked; /* nodes: bits; and not taken yet ... */
+	int64_t asked_us;   /* ... the last time */
 } forcer;
 
 /* ---- the servers ---- */
@@ -318,9 +318,10 @@ static void check_entry(int i, int node, int slot, bool again)
 		    o->made_us > last_loss(node) && !plot.touched && !kin(i, j))
 			violated("%s has slot %d, where %s rests",
 				 tokens[i].text, slot, tokens[j].text);
-		if (forcer.asked && !again && forcer.slot == slot &&
-		    tokens[i].outer == 0 && forcer.began_us > last_loss(node) &&
-		    j != i && o->made_us <= forcer.asked_us && o->here &&
+		if (forcer.asked & 1U << node && !again &&
+		    forcer.slot == slot && tokens[i].outer == 0 &&
+		    forcer.began_us > last_loss(node) && j != i &&
+		    o->made_us <= forcer.asked_us && o->here &&
 		    o->slot == slot && o->ends_ms > now_ms)
 			violated("%s has slot %d, where %s is asked to stop",
 				 tokens[i].text, slot, tokens[j].text);
@@ -1527,8 +1528,10 @@ static void force(int node, enum force_step step)
 	if (step == FORCE_TAKE)
 		forcer.took_us = w.us;
 	forcer.asked_us = w.us;
-	forcer.asked = step == FORCE_ASK && strcmp(words.at[0], "yes") == 0 &&
-		       strcmp(words.at[3], "0") != 0;
+	forcer.asked &= ~(1U << node);
+	if (step == FORCE_ASK && strcmp(words.at[0], "yes") == 0 &&
+	    strcmp(words.at[3], "0") != 0)
+		forcer.asked |= 1U << node;
 	for (int i = 1; i <= w.tokens && step == FORCE_TAKE; i++)
 		if (here[i])
 			tokens[i].stay[node].rest_ms = 0;
