@@ -58,11 +58,6 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	free job
 }
 
-@test "a command that ends by a signal of its own gives 128 and its number" {
-	start_told -k job -- sh -c 'kill -SEGV $$'
-	[ "$(how)" = "exit 139" ]
-}
-
 @test "TERM reaches a shell's child though the shell dies of it first" {
 	for ((i = 0; i < 12; i++)); do
 		start_told -k job -- \
@@ -268,11 +263,6 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 }
 
 # ---- stdin and the terminal ----
-
-@test "the command reads the standard input" {
-	run -0 redlock -k job -- cat <<<"from outside"
-	[ "$output" = "from outside" ]
-}
 
 @test "the command reads the terminal" {
 	run -0 pty "file:$T/w" "send:hello\n" -- "$REDLOCK" -u "$url" -k job -- \
