@@ -76,7 +76,8 @@ struct stay {
 	int64_t ends_ms; /* of its lease there, by the server's clock: the
 			    latest */
 	int slot;
-	bool here;            /* it has an entry now */
+	int64_t slot_us[SLOTS_MOST]; /* it entered each: the last time */
+	bool here;                   /* it has an entry now */
 	int64_t absent_us;    /* "nobody has the lock, and the counter is ... */
 	int64_t absent_fence; /* ... this": told since then; 0: never */
 	int64_t out_us;       /* force-release took it; -1: never */
@@ -380,6 +381,7 @@ static void note_entries(int node, const struct flight *f, bool had)
 				s->entered_us = w.us;
 			}
 			new[i] = true;
+			s->slot_us[slot] = w.us;
 			s->fence_before = s->fence;
 			s->floor_before = s->floor;
 			s->fence = fence;
@@ -558,9 +560,15 @@ static void check_no(const struct flight *f)
 	for (int j = 1; j <= w.tokens; j++) {
 		const struct stay *o = &tokens[j].stay[node];
 
+		if (kin(i, j))
+			continue;
+		/* (it may have given the slot back for another one) */
+		if (o->slot_us[c->lease.slot] > 0 &&
+		    o->slot_us[c->lease.slot] > s->granted_us)
+			return;
 		/* (or an older state came back, in which it was) */
-		if (o->slot == c->lease.slot && !kin(i, j) &&
-		    (o->made_us > s->granted_us || o->left_us > s->granted_us ||
+		if (o->slot == c->lease.slot &&
+		    (o->left_us > s->granted_us ||
 		     (o->here && o->ends_ms > wall_us(node) / 1000)))
 			return;
 	}
