@@ -541,7 +541,13 @@ static void check_no(const struct flight *f)
 	const struct client *c = &w.client[f->client];
 	const struct stay *s = &tokens[i].stay[node];
 	const char *value = redis_get(redis_at(node), KEY);
+	const char *born = redis_field(redis_at(node), PART("state"), "born");
 
+	/* (where clocks differ, a new state may begin below what was seen, and
+	 * be raised past it: the loss does not show) */
+	if (n_nodes > 1 && last_loss(node) > s->granted_us &&
+	    (!born || strtoll(born, NULL, 10) <= f->ask.seen))
+		return;
 	/* (a state may be lost without the lock, which is then a stranger's;
 	 * and a copy of its first question may have got it another slot since)
 	 */
