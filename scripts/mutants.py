@@ -271,7 +271,7 @@ def mutants_of(path, language):
 
 RULES = ['--rules tests/sim/rules']
 SIM = {  # each line ends a mutant that it sees
-    'lua': ['--runs 25', '--plain 3000 7', '--nodes 3 --runs 30 --from 50',
+    'lua': ['--plain 3000 7', '--runs 25', '--nodes 3 --runs 30 --from 50',
             '--runs 300 --from 1000', '--nodes 3 --runs 150 --from 1000'],
     'core': ['--runs 25', '--nodes 3 --runs 40 --from 50', '--runs 200 --from 1000',
              '--nodes 3 --runs 200 --from 1000']}
@@ -411,7 +411,7 @@ class Worker:
         else:
             sim = ['tests/sim/sim', '--scripts', self.write(m)]
             stages = RULES + (SIM['lua'] if scripts_with(m.stem) & SIM_READS else [])
-        for args in stages[:1] if options.quick else stages:
+        for args in stages[:2] if options.quick else stages:
             if run([*sim, *args.split()], 30 if args in RULES else 240)[0] != 0:
                 return 'seen', 'sim ' + args
         if options.quick or not options.bats or self.kind == 'core':

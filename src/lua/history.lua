@@ -15,7 +15,7 @@ local function first_entry()
 	local at, who, n, rest = match(type(words) == 'string' and words or '',
 	    '^(%d+) (%S+) (%d+)\n(.*)$')
 	return n and {at .. '-0', {'token', who, 'hold', rest:sub(1, n), 'who',
-	    rest:sub(n + 1)}} or nil
+	    rest:sub(n + 1)}}
 end
 -- `again`: it may have been written already. A live holder knows better than the
 -- client that took it for dead.

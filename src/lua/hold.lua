@@ -14,13 +14,13 @@
 -- answer. Written at once is what is outside the state: K (keep() and enter()) and the
 -- history (note_end()).
 local function reads(family) return family:sub(1, 7) == 'shared:' end
--- `again`: the client says that it was there; the server may have forgotten it.
-local function fits(L, s, family, again)
+local function fits(L, s, family)
 	local lives = s.ends > L.now
 	local same = s.family == family or family == 'shared:' and reads(s.family)
 	-- (a lock that outlives its entries was set before the clock was set back)
 	if s.n == 0 and look(L) and L.value ~= s.family then
-		return not lives and again
+		-- who was there before a loss of data enters again
+		return not lives
 		    and (L.value == family or family == 'shared:' and reads(L.value))
 	end
 	return not lives or same
@@ -150,8 +150,7 @@ local function keep(L, s, who, e, ms, fresh, shown)
 	end
 end
 -- Puts a client into a slot that fits. `again`: its family, if it was there
--- before data were lost. Returns its entry; nil: another program has the lock,
--- or memory is full.
+-- before data were lost. Returns its entry; nil: another program has the lock.
 local function enter(L, s, who, client, ms, flag, again)
 	local is_us, fresh, set = who == L.token, s.ends <= L.now, nil
 	local family = again ~= 'shared:' and again or client.shared and 'shared:' .. str(L.us) or who
@@ -159,9 +158,8 @@ local function enter(L, s, who, client, ms, flag, again)
 		if L.value == s.family then
 			call('del', K)
 		end
-		-- (ours fails, and says why)
-		set = (is_us and call or try)('set', K, family, 'nx', 'px', str(ms))
-		if not set or set.err then
+		set = call('set', K, family, 'nx', 'px', str(ms))
+		if not set then
 			return nil
 		end
 		L.value = family

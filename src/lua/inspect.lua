@@ -35,7 +35,7 @@ for i = 1, #flat, 2 do
 end
 for name, text in pairs(all) do
 	local n = match(name, '^slot:(%d+)$')
-	if n and n + 0 > 0 then
+	if n then
 		read_slot(L, n + 0, text)
 	end
 end

@@ -26,10 +26,8 @@ if e and (L.number < e.number or e.flag == 'r')
 end
 -- (a missing right must show before anything is written)
 local still = e and key_agrees(L, e)
-if e then
-	call('hdel', S, 'hold:' .. L.token, 'who:' .. L.token, 'stop:' .. L.token)
-	L.identity = unlock and e.identity or L.identity
-end
+call('hdel', S, 'hold:' .. L.token, 'who:' .. L.token, 'stop:' .. L.token)
+L.identity = unlock and e.identity or L.identity
 line('zrem', L.token .. ' ' .. L.identity, L.token)
 if ARG.raise - (L.c or 0) > 0 then
 	move_to(L, ARG.raise + 0)
@@ -106,7 +104,7 @@ if e or next(L.puts) or L.c ~= L.before then
 end
 if ARG.entry ~= '' and not L.identity:find('\nunrecorded 1\n') then
 	note(L.token, not e, ARG.entry, match(L.identity, '\n(.*)$') or '')
-elseif ARG.unlock == '1' and e and e.flag == '' then
+elseif ARG.unlock == '1' and e.flag == '' then
 	note_end(L, L.token, e, 'released')
 end
 return {e and 'yes' or 'no', L.c or 0, handed}

@@ -33,7 +33,7 @@ local said, ms = nil, 0
 -- each may leave, so only a loss of data explains that it is missing. Since then
 -- nobody may have been granted the slot or left it, except readers.
 local function returns()
-	if e or not fits(L, s, family, true) then
+	if e or not fits(L, s, family) then
 		return false
 	elseif ARG.repair == '2' then
 		return s.ends > L.now and stop_of(L, s, L.token) < 0

@@ -16,7 +16,7 @@ local function slot_for(L, client, only)
 		local s = (not only or only == n) and settle(L, slot(L, n))
 		if s and fits(L, s, client.shared and 'shared:') and (s.ends <= L.now
 		    or (n == 0 and not L.stop)
-		    or n > 0 and call('hexists', S, 'stop:' .. n) == 0) then
+		    or call('hexists', S, 'stop:' .. n) == 0) then
 			return s
 		end
 	end
@@ -34,7 +34,7 @@ local function serve(L, only)
 		end
 		local who, rest = match(member, '^(%S+) ()')
 		local client, is_us = who and read_identity(member:sub(rest)), who == L.token
-		if not client or not is_us and is_gone(L, who, ticket) then
+		if not client or is_gone(L, who, ticket) then
 			line('zrem', member, who or '')
 		else
 			local s = slot_for(L, client, is_us and only)

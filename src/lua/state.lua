@@ -5,7 +5,7 @@
 -- with 14 in a concatenation, which is too short for microseconds and the counter.
 -- Making it takes long, so what was read as text is kept.
 -- num() is for text that may be missing; text that must be a number is added to.
-local function num(text) return tonumber(text or 0) or 0 end
+local function num(text) return tonumber(text) or 0 end
 local texts = {[0] = '0', [at + 0] = at, [ms + 0] = ms}
 local function str(n)
 	texts[n] = texts[n] or string.format('%.0f', n)
@@ -15,7 +15,6 @@ if f.err and f.err:find('WRONGTYPE') then -- a lost state
 	if token ~= '' then -- not for a verb that only looks
 		call('del', S)
 	end
-	f = {}
 elseif f.err then
 	return f
 elseif num(f[1]) > LAYOUT then
@@ -56,7 +55,7 @@ end
 -- An entry older than the family in the slot does not count.
 local function counts(L, e)
 	local s = e and slot(L, e.n)
-	return s and s.family ~= '-' and e.fence >= s.moved and e or nil
+	return s and s.family ~= '-' and e.fence >= s.moved and e
 end
 -- The name of the slot that an entry is in; "": it has none. The client has a line with
 -- the names of all, in their order.
@@ -102,9 +101,9 @@ local function stop_of(L, s, who)
 end
 -- What this call knows: see start.lua.
 local c, trail, MOST = f[2] or '', f[4] or '', 9e15
-if #c > 16 or not match(c, '^%d+$') or c + 0 > MOST then
+if not match(c, '^%d+$') or c + 0 > MOST then
 	c, trail = nil, ''
-elseif trail:sub(-#c - 1) ~= ' ' .. c and trail ~= c then
+elseif trail:sub(-#c - 1) ~= ' ' .. c then
 	-- an earlier version moved the counter without the trail, which begins anew
 	trail = ''
 end
@@ -113,7 +112,7 @@ local L = {token = token, number = ARG.number + 0, seen = ARG.seen + 0,
     us = at + 0, now = ms + 0, c = c and c + 0, before = c and c + 0, shut = num(f[3]),
     trail = trail, stop = f[6], slots = {}, puts = {}, drops = {}, mail = {},
     value = value, entry = f[7] and read_entry(f[7], call('hget', S, 'who:' .. token))}
-texts[L.c or 0] = c or '0'
+texts[L.c or 0] = c
 if L.seen > MOST then -- it was never a counter of ours
 	L.seen = 0
 end

@@ -31,10 +31,10 @@ local function busy(L, s, ticket, place, why, longest)
 	elseif why == '' and L.now < L.shut then
 		why = 'lost'
 	end
-	return {'busy', L.c or 0, ms, (held and s.family or value):sub(1, 128),
-	    value == ' ' and call('type', K).ok or '', place, max(ticket, 0), longest,
-	    why, e and s.last or '', s.count, e and e.ttl or 0, e and e.fence or 0,
-	    e and e.since or 0, e and e.identity:sub(1, 2048) or '',
+	return {'busy', L.c or 0, ms, held and s.family or value,
+	    value == ' ' and call('type', K).ok, place, max(ticket, 0), longest,
+	    why, e and s.last, s.count, e and e.ttl or 0, e and e.fence or 0,
+	    e and e.since or 0, e and e.identity:sub(1, 2048),
 	    e and max(0, L.now - e.since) or 0}
 end
 -- The most frequent question, decided before the rest is defined: a waiter of a
