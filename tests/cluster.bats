@@ -109,6 +109,8 @@ $(cluster_url c5 | cut -d / -f 3)"
 	cluster node_freeze c6
 	"$REDLOCK" -u "$(cluster_url c4 c6 c2)" -k job -n -- true
 	"$REDLOCK" -u "$(cluster_url c4 c6 c2)" -k other -- true
+	url=$(cluster_url c4 c6 c2)
+	briefly "$REDLOCK" -u "$url"
 	cluster node_thaw c4
 	cluster node_thaw c6
 }

@@ -702,6 +702,7 @@ every_verb() {
 	private_names
 	two_addresses 6379 silent pass a
 	every_verb -u redis://server.rl.test
+	briefly "${within[@]}" "$REDLOCK" -u redis://server.rl.test
 	# as of a host that is down, or behind a firewall
 	"${within[@]}" nft -f - <<-END || skip 'no nft here'
 		table inet t {
@@ -712,6 +713,7 @@ every_verb() {
 		}
 	END
 	every_verb -u redis://server.rl.test
+	briefly "${within[@]}" "$REDLOCK" -u redis://server.rl.test
 	hosts_say '127.0.0.2 server.rl.test'
 	run -69 "${within[@]}" "$REDLOCK" -u redis://server.rl.test inspect job
 	[[ $output = *': no connection within 1.0s (--node-timeout): the host is down, or a firewall drops the packets' ]]
@@ -745,6 +747,17 @@ every_verb() {
 	every_verb -u redis-sentinel://server.rl.test/g
 }
 
+@test "the first address of a name is slow, the next one refuses: the first is used" {
+	private_names
+	hosts_say '127.0.0.2 server.rl.test' '127.0.0.3 server.rl.test'
+	echo delay 200 >"$T/slow"
+	helper "${within[@]}" proxy 127.0.0.2:6379 "$T/a.sock" "$T/slow" >/dev/null
+	wait_until eval '"${within[@]}" redis-cli -h 127.0.0.2 ping >/dev/null'
+	run -1 "${within[@]}" "$REDLOCK" -u redis://server.rl.test \
+		--node-timeout 600ms inspect job
+	[ "$output" = 'job: free' ]
+}
+
 @test "the first address of a name is a replica: the master is used, also with -n" {
 	private_names
 	node_start b
@@ -765,6 +778,7 @@ every_verb() {
 	two_addresses 26379 silent pass s
 	"${within[@]}" "$REDLOCK" -u redis-sentinel://server.rl.test/g -k job \
 		-n -- true
+	briefly "${within[@]}" "$REDLOCK" -u redis-sentinel://server.rl.test/g
 	# and it freezes under a hold
 	echo pass >"$T/26379.new" && mv "$T/26379.new" "$T/26379.2"
 	url=redis-sentinel://server.rl.test/g

@@ -156,11 +156,20 @@ static struct question *make(const struct words *w, const char *lua,
 	return q;
 }
 
+static void begin_anew(struct target *t)
+{
+	t->hurried = t->patient = false;
+	t->tried = 0;
+}
+
 static void append(const struct fanout *s, struct target *t, struct question *q)
 {
-	if (!is_limited(s) && !is_asked(t))
-		t->down.kind = FAIL_NONE; /* all earlier questions have been
-					     reported: this is a new attempt */
+	/* all earlier questions have been reported: this is a new attempt */
+	if (!is_asked(t)) {
+		begin_anew(t);
+		if (!is_limited(s))
+			t->down.kind = FAIL_NONE;
+	}
 	q->next = NULL;
 	if (t->last)
 		t->last->next = q;
@@ -328,6 +337,12 @@ static bool retried(struct target *t, struct question *q)
 		ask_again(t, q);
 		return true;
 	}
+	/* the address that was left early may only be slow */
+	if (t->hurried && !t->patient && !q->elsewhere &&
+	    !t->session.conn.heard) {
+		t->patient = true;
+		q->elsewhere = true;
+	}
 	if (q->again >= AGAIN_MAX || t->session.conn.misled ||
 	    (!may_move(t) && !starts && !q->elsewhere))
 		return false;
@@ -385,6 +400,7 @@ static bool take_answer(struct fanout *s, struct target *t, struct got *out)
 		out->hung_up = c->hung_up;
 	} else {
 		out->reply = conn_whole(c);
+		begin_anew(t);
 	}
 	if (got == SESSION_BROKEN && out->hung_up) {
 		say_hung_up(t, q, &out->why);
@@ -474,22 +490,82 @@ static void say_silent(const struct fanout *s, const struct target *t,
 			       conn_suspects(c));
 }
 
+enum silence {
+	SILENT_FOR_LONG, /* for the time-out */
+	SILENT_SO_FAR,   /* and there is another address or node */
+	SILENT_TO_THE_END
+};
+
+/* Does not wait the whole time-out for one silent address, as the lease does
+ * not (question_due()), if the server may be elsewhere: at another address of
+ * the name, or other nodes or Sentinels may know. What was left early gets its
+ * full time after that. */
+static bool leaves_early(const struct target *t)
+{
+	const struct conn *c = &t->session.conn;
+
+	if (t->patient || c->heard)
+		return false;
+	switch (c->state) {
+	case CONN_UNKNOWN:
+		return !t->hurried && peer_asks_names(&t->peer);
+	case CONN_CONNECTING:
+	case CONN_OPEN:
+		return peer_has_other(&t->peer);
+	case CONN_CLOSED:
+	case CONN_DIALING:
+		break;
+	}
+	return false;
+}
+
+static struct instant early(const struct fanout *s, const struct target *t)
+{
+	return t->deadline.ms == NEVER.ms || !leaves_early(t)
+		       ? NEVER
+		       : after(t->deadline, s->timeout_ms / 4 - s->timeout_ms);
+}
+
+static void hurry_on(struct target *t)
+{
+	t->hurried = true;
+	if (t->session.conn.state == CONN_UNKNOWN)
+		return; /* the next search begins with other addresses */
+	/* of a Cluster, another node that answers may lead back to this one */
+	t->patient = !peer_pass(&t->peer);
+}
+
 /* The name has another address: this one leads nowhere, or to a server that was
  * silent from the start. */
 static bool has_next_address(struct target *t)
 {
 	const struct conn *c = &t->session.conn;
+	bool silent = c->state == CONN_OPEN && !c->heard;
 
-	return (c->state == CONN_CONNECTING && peer_next(&t->peer)) ||
-	       (c->state == CONN_OPEN && !c->heard && peer_pass(&t->peer));
+	if (c->state != CONN_CONNECTING && !silent)
+		return false;
+	t->patient = true;
+	if (!(silent && peer_has_nodes(&t->peer)) &&
+	    ++t->tried < t->peer.address.n) {
+		peer_turn(&t->peer);
+		return true;
+	}
+	t->tried = 0;
+	peer_doubt(&t->peer);
+	return false;
 }
 
-static void give_up(struct fanout *s, struct target *t, bool over)
+static void give_up(struct fanout *s, struct target *t, enum silence how)
 {
-	bool next = !over && has_next_address(t);
-	bool ends = over || (!next && !may_move(t));
+	bool over = how == SILENT_TO_THE_END, next = how == SILENT_SO_FAR;
+	bool ends;
 	char text[200];
 
+	if (next)
+		hurry_on(t);
+	else
+		next = !over && has_next_address(t);
+	ends = over || (!next && !may_move(t));
 	say_silent(s, t, over, text, sizeof(text));
 	session_leave(&t->session, text);
 	t->deadline = NEVER;
@@ -507,6 +583,14 @@ static void give_up(struct fanout *s, struct target *t, bool over)
 		if (!next) /* not asked again, or once, of another server */
 			q->again += ends ? AGAIN_MAX : AGAIN_MAX / 2;
 	}
+}
+
+static void see_silence(struct fanout *s, struct target *t, struct instant at)
+{
+	if (!before(at, t->deadline))
+		give_up(s, t, SILENT_FOR_LONG);
+	else if (!before(at, early(s, t)))
+		give_up(s, t, SILENT_SO_FAR);
 }
 
 void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
@@ -529,7 +613,7 @@ void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
 		fds[n_extra + i] =
 			(struct pollfd){.fd = session_fd(&t->session),
 					.events = session_events(&t->session)};
-		limit = sooner(limit, t->deadline);
+		limit = sooner(limit, sooner(t->deadline, early(s, t)));
 		/* it broke while it was asked */
 		if ((t->first && t->down.kind != FAIL_NONE) ||
 		    (t->session.conn.state == CONN_CLOSED &&
@@ -547,10 +631,9 @@ void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
 
 		session_step(&t->session, fds[n_extra + i].revents);
 		if (!before(at, s->until) && t->down.kind == FAIL_NONE)
-			give_up(s, t, true);
-		else if (fds[n_extra + i].revents == 0 &&
-			 !before(at, t->deadline))
-			give_up(s, t, false);
+			give_up(s, t, SILENT_TO_THE_END);
+		else if (fds[n_extra + i].revents == 0)
+			see_silence(s, t, at);
 	}
 	free(fds);
 }

@@ -103,6 +103,10 @@ struct target {
 	bool singly; /* one question at a time: see hung_up_at_another() */
 	struct instant deadline; /* of the next answer */
 	struct fail down;        /* why it cannot be reached */
+	/* since its last answer: see leaves_early() */
+	bool hurried; /* a silent address was left early */
+	bool patient; /* and none is, from now on */
+	int tried;    /* addresses of the name that had their full time */
 };
 
 #endif

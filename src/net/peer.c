@@ -130,13 +130,38 @@ bool peer_next(struct peer *p)
 	return true;
 }
 
+void peer_turn(struct peer *p)
+{
+	if (!peer_next(p))
+		p->try = 0;
+}
+
+bool peer_has_nodes(const struct peer *p)
+{
+	return p->ep->kind == ENDPOINT_CLUSTER && !p->fixed &&
+	       p->ep->places > 1;
+}
+
+bool peer_has_other(const struct peer *p)
+{
+	return peer_has_nodes(p) || p->try + 1 < p->address.n;
+}
+
+bool peer_asks_names(const struct peer *p)
+{
+	struct address any;
+
+	for (int i = 0; p->ep->kind == ENDPOINT_SENTINEL && i < p->ep->places;
+	     i++)
+		if (!address_fixed(&any, p->ep, &p->ep->at[i]))
+			return true;
+	return false;
+}
+
 /* (Of a Cluster, another node is asked that the URL names.) */
 bool peer_pass(struct peer *p)
 {
-	bool others = p->ep->kind == ENDPOINT_CLUSTER && !p->fixed &&
-		      p->ep->places > 1;
-
-	if (!others && peer_next(p))
+	if (!peer_has_nodes(p) && peer_next(p))
 		return true;
 	peer_doubt(p);
 	return false;
@@ -146,8 +171,7 @@ bool peer_is_silent(const struct peer *p)
 {
 	bool doubted = p->try > 0 && p->try >= p->address.n;
 
-	return p->ep->kind == ENDPOINT_CLUSTER && !p->fixed &&
-	       p->ep->places > 1 && (doubted || p->silent > 0);
+	return peer_has_nodes(p) && (doubted || p->silent > 0);
 }
 
 bool peer_known(struct peer *p)

@@ -57,6 +57,18 @@ void peer_doubt(struct peer *p);
  * none. */
 bool peer_next(struct peer *p);
 
+/* The same, and after the last one comes the first. */
+void peer_turn(struct peer *p);
+
+/* Whether the server may be at an address that peer_pass() would lead to; or,
+ * of a Cluster, whether the URL names other nodes. */
+bool peer_has_other(const struct peer *p);
+bool peer_has_nodes(const struct peer *p);
+
+/* Whether it is found by asking Sentinels of which one has a name, so perhaps
+ * several addresses. */
+bool peer_asks_names(const struct peer *p);
+
 /* The server at this address is no good: a name may have others, which come
  * next. false: there is none; the peer is in doubt. */
 bool peer_pass(struct peer *p);

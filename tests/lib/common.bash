@@ -134,6 +134,15 @@ preloading() {
 
 # redlock with the test's server
 redlock() { "$REDLOCK" -u "$url" "$@"; }
+# briefly COMMAND...: what waits for servers is done within less than the time-out
+briefly() {
+	local token
+
+	token=$("$@" -q lock -t 1m brief)
+	"$@" extend -w 900ms --token "$token" brief
+	"$@" unlock -w 900ms --token "$token" brief
+	"$@" wait -w 900ms brief
+}
 
 # PID STATUS: our child ended so. ("run wait" does not work: it waits in a subshell,
 # which is not the parent.)
