@@ -794,7 +794,8 @@ killed_guard_and_all() { # $tool
 	# or it would notice the guard's death, and release
 	kill -STOP "$tool"
 	wait_until stopped "$tool"
-	kill -KILL $(pgrep -P "$tool") "$tool"
+	# on a busy machine the deadman may have been quicker
+	kill -KILL $(pgrep -P "$tool") "$tool" || true
 }
 
 @test "a manual lock that expired, and a killed run: the next client writes both" {

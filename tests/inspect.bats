@@ -150,6 +150,42 @@ and d['waiters'][2]['shared'] and d['waiters'][3]['slots'] == 3"
 	kill "$tool"
 }
 
+# Others' grants move the counter: it is the fence of the newest of them.
+@test "each holder has its own fence: beside a nested run, readers, slots, alone" {
+	local what own n=0
+
+	shows_own() { # KEY FENCE
+		inspect 0 "$1"
+		shows "fence     $2"
+		json 0 "d['fence'] == $2" "$1"
+		as_in_manual "$(redlock list --json)" \
+			"assert [l['fence'] for l in d['locks'] if l['key'] == '$1'] == [$2]"
+		redlock history "$1" --json | grep '"outcome":"held"' |
+			grep -q "\"fence\":$2,"
+	}
+	for what in "" -s "-N 2"; do
+		n=$((n + 1))
+		# shellcheck disable=SC2086 # words
+		helper "$REDLOCK" -q -u "$url" -k k$n $what -- sh -c "
+			[ '$what' ] || '$REDLOCK' -q -u '$url' -k k$n -- true
+			echo \$REDLOCK_FENCE >$T/own.new; mv $T/own.new $T/own.$n
+			exec sleep 61.3"
+		wait_until exists "$T/own.$n"
+		[ -z "$what" ] || redlock -q -k k$n $what -- true
+		shows_own k$n "$(cat "$T/own.$n")"
+	done
+	# only a nested run is left: its fence is that of the outer one, which is gone
+	: >"$T/stay"
+	redlock -q -k nest -- sh -c "'$REDLOCK' -q -u '$url' -k nest -- \
+		sh -c ': >$T/in; while [ -e $T/stay ]; do sleep 0.02; done' &
+		while [ ! -e $T/in ]; do sleep 0.02; done" 3>&-
+	json 0 "'fence' not in d and d['counter'] > 0" nest
+	rm "$T/stay"
+	kill_helpers || true
+	wait_until no_process_left
+	cli a flushall >/dev/null
+}
+
 @test "each slot that is taken is shown, also when slot 0 is not" {
 	for i in 0 1 2; do
 		helper "$REDLOCK" -q -u "$url" -k job -N 3 -- \

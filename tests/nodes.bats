@@ -414,7 +414,7 @@ the latest changes: name the master"* ]] || return 1
 	node_start b
 	local three="unix://$T/a.sock unix://$T/b.sock unix://$T/r.sock" verb
 	hold open -u "unix://$T/b.sock" -u "unix://$T/r.sock" -q --restart-guard off
-	contains "$T/err" "$T/r.sock: the server is a replica, which grants no lock"
+	wait_until contains "$T/err" "$T/r.sock: the server is a replica, which grants no lock"
 	contains "$T/err" "it does not vote"
 	for verb in 'inspect job' list 'history job' 'wait job -w 200ms'; do
 		REDLOCK_URL=$three run "$REDLOCK" ${verb%% *} -q \

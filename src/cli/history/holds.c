@@ -84,6 +84,7 @@ static int add_open(struct history *h, const struct view *v,
 				   .status = -1,
 				   .signal = -1,
 				   .since_ms = p->since_ms,
+				   .fence = p->fence,
 				   .waited_ms = -1,
 				   .ended_ms = v->now_ms,
 				   .open = true};
@@ -91,8 +92,6 @@ static int add_open(struct history *h, const struct view *v,
 	if (its.ended_ms < its.since_ms)
 		its.ended_ms = its.since_ms;
 	its.held_ms = its.ended_ms - its.since_ms;
-	if (v->in_all == 1 && p->slot == 0)
-		its.fence = v->counter;
 	if (p->slot > 0 || p->slot_name[0] != '\0')
 		its.slot = p->slot;
 	memcpy(its.slot_name, p->slot_name, sizeof(its.slot_name));

@@ -198,7 +198,7 @@ static void print_holder(const struct block *b, const struct view_holder *h)
 					   sizeof(age)));
 	print_lease(b, h);
 	block_line(b, "token", "%s", h->token);
-	if (view_own_fence(b->v, h) > 0)
+	if (h->fence > 0)
 		block_line(b, "fence", "%" PRId64, h->fence);
 }
 
@@ -315,8 +315,6 @@ static void print_lock(const struct block *b)
 		block_line(b, "counter",
 			   "%" PRId64 "; the next fence will be larger",
 			   b->v->counter);
-	else if (b->v->counter > 0 && !view_has_slots(b->v))
-		block_line(b, "fence", "%" PRId64, b->v->counter);
 	if (b->v->shut_ms > 0)
 		block_line(b, "closed",
 			   "data were lost: nobody new gets it for %s; "

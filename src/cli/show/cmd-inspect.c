@@ -107,7 +107,6 @@ static void json_all(const struct inspection *in, const struct fail *broken)
 {
 	const struct view *v = &in->seen.view;
 	struct json j = {.f = stdout};
-	int64_t fence;
 
 	json_text(&j, "schema", "redlock.inspect/1");
 	json_bytes(&j, "key", in->key, strlen(in->key));
@@ -133,9 +132,8 @@ static void json_all(const struct inspection *in, const struct fail *broken)
 	for (int i = 1; i < listed_holders(v); i++) {
 		json_item(&j);
 		json_hold(&j, &v->holder[i]);
-		fence = view_own_fence(v, &v->holder[i]);
-		if (fence > 0)
-			json_number(&j, "fence", fence);
+		if (v->holder[i].fence > 0)
+			json_number(&j, "fence", v->holder[i].fence);
 		json_close(&j);
 	}
 	json_end(&j);

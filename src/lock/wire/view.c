@@ -131,7 +131,9 @@ static int add_entry(struct view *v, const struct reply *of,
 	h.value = (char *)family->bytes;
 	h.value_len = family->len;
 	h.left_ms = span_ms(v->now_ms, reply_ms(reply_item(of, 2), 0));
-	h.fence = reply_number(reply_item(of, 3), 0);
+	/* a nested run has the fence of the run around it */
+	if (h.how != HOLD_INSIDE)
+		h.fence = reply_number(reply_item(of, 3), 0);
 	h.since_ms = reply_ms(reply_item(of, 4), 0);
 	h.ttl_ms = reply_ms(reply_item(of, 5), 0);
 	(void)format_bytes(token->bytes, token->len, h.token, sizeof(h.token));
@@ -453,18 +455,13 @@ bool view_has_slots(const struct view *v)
 	return false;
 }
 
-int64_t view_own_fence(const struct view *v, const struct view_holder *h)
-{
-	return view_has_slots(v) ? h->fence : 0;
-}
-
 int64_t view_fence(const struct view *v)
 {
-	int64_t own = v->holders > 0 ? view_own_fence(v, v->holder) : 0;
+	const struct view_holder *h = v->holder;
 
-	if (v->holders > 0 && v->holder[0].how == HOLD_FOREIGN)
-		return -1;
-	return own > 0 ? own : v->counter;
+	if (v->holders == 0)
+		return v->counter;
+	return h->fence > 0 ? h->fence : -1;
 }
 
 void view_sight(const struct view *v, struct sight *out)

@@ -135,14 +135,11 @@ const char *view_hold_name(enum hold how);
 /* Whether nobody can have the lock, whatever the silent nodes would say. */
 bool view_is_free(const struct view *v, int nodes);
 
-/* Whether a slot other than 0 is held: then each holder has a fence of its
- * own. */
+/* Whether a slot other than 0 is held. */
 bool view_has_slots(const struct view *v);
-/* The fence of the first holder, or the latest one; -1: another program has the
- * lock, which has no fence. */
+/* The fence of the first holder, or, if nobody holds it, the latest one; -1: not
+ * known, because another program holds it, or only a nested run is left. */
 int64_t view_fence(const struct view *v);
-/* That fence. 0: all holders share the lock's, or it is not known. */
-int64_t view_own_fence(const struct view *v, const struct view_holder *h);
 
 /* The first holder, in the form in which a waiter sees it. */
 void view_sight(const struct view *v, struct sight *out);
