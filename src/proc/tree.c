@@ -26,6 +26,7 @@
 #define AGAIN_NS 10000000 /* look again, in case a SIGCHLD was missed */
 #define GUARDS_MS 800     /* for the guards of nested runs to give back */
 
+#define SAMPLE 100      /* takes 1 to 2 ms */
 #define FOUND_MAX 32768 /* three lists: strict overcommit counts them */
 #define REFUSED_MS 50   /* this long, only these were left */
 #define MANY 64         /* children: do not list them after each death */
@@ -50,8 +51,8 @@ struct sweep {
 	bool pass;         /* started by keepers, and all below them */
 	int passed;        /* their number */
 	bool running;      /* those that have ended do not count */
-	int asked;         /* whether they have: so many ... */
-	int ended;         /* ... and so many had */
+	int asked;         /* how many were asked whether they have */
+	int ended;         /* how many had */
 	bool living;       /* dying ones do not count, and the first that does
 			      is enough */
 	struct instant by; /* stop then */
@@ -417,16 +418,17 @@ void tree_strike(pid_t root, bool spare, struct instant by)
 	walk(root, &s);
 }
 
-int tree_count(pid_t root, struct instant by, int *likely)
+int tree_count(pid_t root, struct instant by)
 {
 	static pid_t found[FOUND_MAX];
 	struct sweep s = {.running = true, .found = found, .by = by};
+	int64_t rest, ended = 0;
 
 	walk(root, &s);
-	*likely = s.reach.met - s.ended;
-	if (s.asked > 0 && s.asked < s.n)
-		*likely = (int)((int64_t)s.n * (s.asked - s.ended) / s.asked);
-	return s.reach.met - s.ended;
+	rest = s.n - s.asked;
+	for (int i = 0; rest > 0 && i < SAMPLE; i++)
+		ended += has_ended(found[s.asked + rest * i / SAMPLE]);
+	return s.reach.met - s.ended - (int)(rest * ended / SAMPLE);
 }
 
 bool tree_is_alive(pid_t root)

@@ -55,11 +55,10 @@ void tree_signal(pid_t root, int sig, const struct manner *how,
  * nested runs. */
 void tree_strike(pid_t root, bool spare, struct instant by);
 
-/* How many processes it finds below `root` until then, without those that it
- * then knows to have ended, though they are not reaped. *likely: the same, if
- * those that there was no time to ask are like those that were. Only the thread
- * that renews may call this. */
-int tree_count(pid_t root, struct instant by, int *likely);
+/* How many processes it finds below `root` until then, without those that have
+ * ended, though they are not reaped. Of those that there was no time to ask, a
+ * sample is. Only the thread that renews may call this. */
+int tree_count(pid_t root, struct instant by);
 
 /* Whether it is stopped, by a signal and not by a debugger. */
 bool tree_is_stopped(pid_t pid);

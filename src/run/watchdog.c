@@ -132,12 +132,11 @@ static void allow_for_size(struct watchdog *dog, struct instant s)
 {
 	int64_t ttl = dog->locks->ttl_ms, took, need, early;
 	struct instant began = now(), due = timing_renew(s, ttl), by;
-	int likely;
 
 	if (!must_count(dog))
 		return;
 	by = after(began, between(began, due) / 2);
-	dog->size = tree_count(dog->guard, by, &likely);
+	dog->size = tree_count(dog->guard, by);
 	took = between(began, now());
 	dog->count = after(now(), took * COUNT_SHARE);
 	need = (int64_t)dog->size * DEATH_MOST_MS;
@@ -146,10 +145,8 @@ static void allow_for_size(struct watchdog *dog, struct instant s)
 	early = need > spare(ttl) ? need - spare(ttl) : 0;
 	if (early > early_most(ttl)) {
 		early = early_most(ttl);
-		/* a machine that forks is slow, and there may be more soon; and
-		 * what was not asked in time has perhaps ended */
-		if (dog->size <= dog->large + dog->large / 8 &&
-		    likely > dog->size / 2)
+		/* a machine that forks is slow, and there may be more soon */
+		if (dog->size <= dog->large + dog->large / 8)
 			tell_too_large(dog, need);
 		else
 			dog->count = LONG_AGO;

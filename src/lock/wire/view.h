@@ -137,8 +137,8 @@ bool view_is_free(const struct view *v, int nodes);
 
 /* Whether a slot other than 0 is held. */
 bool view_has_slots(const struct view *v);
-/* The fence of the first holder, or, if nobody holds it, the latest one; -1: not
- * known, because another program holds it, or only a nested run is left. */
+/* The fence of the first holder, or, if nobody holds it, the latest one; -1:
+ * not known, because another program holds it, or only a nested run is left. */
 int64_t view_fence(const struct view *v);
 
 /* The first holder, in the form in which a waiter sees it. */
