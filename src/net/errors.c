@@ -105,9 +105,13 @@ static const struct error_row error_rows[] = {
  "they usually listen on port 26379"},
 {BOTH, "ERR unknown command: AUTH was refused", "", FAIL_CONFIG, NULL, NULL},
 {BOTH, "ERR unknown command", "eval", FAIL_CONFIG,
- "the server runs no scripts, so redlock cannot lock there",
- "if it is a Sentinel, write redis-sentinel://HOST:PORT/NAME; start Garnet with "
- "--lua; other servers and services without EVAL will not do"},
+ "a Sentinel, which keeps no locks, or another server that runs no scripts, so "
+ "redlock cannot lock there",
+ "for a Sentinel, write redis-sentinel://HOST:PORT/NAME; start Garnet with "
+ "--lua"},
+{BOTH, "ERR unknown command", "scan", FAIL_CONFIG,
+ "a Sentinel, which keeps no locks, or another server without SCAN",
+ "for a Sentinel, write redis-sentinel://HOST:PORT/NAME"},
 {BOTH, "ERR unknown command", "", FAIL_CONFIG,
  "the server lacks a command that redlock needs",
  "use Redis 6.0, Valkey 7.2, or later"},
