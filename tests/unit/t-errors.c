@@ -70,7 +70,7 @@ static const struct {
 	{"ERR unknown command 'EVAL', with args beginning with: 'local x = 1' ",
 	 FAIL_CONFIG, "runs no scripts", "Garnet"},
 	{"ERR unknown command `EVALSHA`", FAIL_CONFIG, "runs no scripts",
-	 "if it is a Sentinel, write redis-sentinel://"},
+	 "for a Sentinel, write redis-sentinel://"},
 	{"ERR unknown command 'eval'", FAIL_CONFIG, "runs no scripts",
 	 "Garnet"},
 	{"ERR unknown command `SCAN`", FAIL_CONFIG, "a Sentinel, which keeps",
