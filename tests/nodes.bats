@@ -399,6 +399,11 @@ the latest changes: name the master"* ]] || return 1
 	at 2 history job --last-success 1h || [[ $output = *"a replica of"* ]]
 	at 78 wait job -w 200ms
 	at 78 force-release job --confirm job
+	for verb in extend unlock; do
+		at 78 "$verb" job -w 300ms --token "$(cli a get job)"
+		[[ $output = *"job: gave up after "* ]]
+		at 78 "$verb" job -w 0 --token no-token
+	done
 	# and it was there: the run form refuses, too
 	run -78 "$REDLOCK" -u "unix://$T/r.sock" -n -k job -- true
 	# once it is a master, it is believed
@@ -412,7 +417,7 @@ the latest changes: name the master"* ]] || return 1
 @test "a replica among three servers does not vote, and is said, with -q too" {
 	behind
 	node_start b
-	local three="unix://$T/a.sock unix://$T/b.sock unix://$T/r.sock" verb
+	local three="unix://$T/a.sock unix://$T/b.sock unix://$T/r.sock" verb token
 	hold open -u "unix://$T/b.sock" -u "unix://$T/r.sock" -q --restart-guard off
 	wait_until contains "$T/err" "$T/r.sock: the server is a replica, which grants no lock"
 	contains "$T/err" "it does not vote"
@@ -421,6 +426,15 @@ the latest changes: name the master"* ]] || return 1
 			$([ $verb = list ] 2>/dev/null || echo ${verb#* })
 		[[ $output = *"$T/r.sock: a replica of 127.0.0.1:1, which does not vote"* ]]
 	done
+	export REDLOCK_URL=$three
+	token=$("$REDLOCK" -q lock --restart-guard off -t 1m other 2>/dev/null)
+	for verb in 'extend -q' 'extend -q' 'unlock -q' 'unlock'; do
+		run "$REDLOCK" $verb --token "$token" other
+		[ "$(grep -c 'r.sock: a replica of .* does not vote' <<<"$output")" = 1 ]
+		[ "$(wc -l <<<"$output")" = $((status == 0 ? 1 : 2)) ]
+	done
+	[[ $output = *"not released: nobody holds it"* ]]
+	unset REDLOCK_URL
 	REDLOCK_URL=$three run -0 "$REDLOCK" inspect job --json
 	as_in_manual "$output" 'assert [n.get("replica") for n in d["nodes"]] == \
 [None, None, True] and [n["state"] for n in d["nodes"]] == ["held", "held", "down"]'
@@ -428,7 +442,27 @@ the latest changes: name the master"* ]] || return 1
 	REDLOCK_URL=$three run "$REDLOCK" inspect job
 	[ "$status" != 0 ] && [ "$status" != 1 ]
 	[[ $output = *"1 of 3 servers answered"*"a replica of"* ]]
-	kill -KILL "$holder"
+	for verb in extend unlock; do
+		REDLOCK_URL=$three run -78 "$REDLOCK" $verb -w 1s \
+			--token "$token" other
+		[[ $output = *": trying for up to 1s: 1 of 3 servers answered, \
+2 are needed; "*"gave up after "*": 1 of 3 servers answered, 2 are needed; "*b.sock*r.sock* ]]
+	done
+	kill -KILL "$holder" || true # b was away for long
 	wait "$holder" || true
 	wait_until no_process_left
+}
+
+@test "extend and unlock of what is left on one of three servers say so" {
+	several 3
+	token=$(redlock -q lock -t 1m job)
+	for n in b c; do
+		"$REDLOCK" -u "unix://$T/$n.sock" unlock --token "$token" job
+	done
+	run -75 redlock extend --token "$token" job
+	[[ $output = *": not extended: it was held on only 1 of 3 servers" ]]
+	run -75 redlock unlock --token "$token" job
+	[[ $output = *": it was held on only 1 of 3 servers, and was released there" ]]
+	run -75 redlock unlock --token "$token" job
+	[[ $output = *": not released: nobody holds it" ]]
 }

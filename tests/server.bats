@@ -739,7 +739,7 @@ turned_away() {
 		"history job --since 1d" "history job --last-success 1d" \
 		"wait job" "doctor" "top --json" "lock job" "lock job --hold" \
 		"lock job --keep-for $$" "unlock job --token x" \
-		"extend job --token x" "force-release job --confirm job" \
+		"extend job -w 0 --token 11111111-1111-4111-8111-111111111111" "force-release job --confirm job" \
 		"force-release job --now --confirm job"; do
 		auths=$(refused_auths)
 		# shellcheck disable=SC2086 # words

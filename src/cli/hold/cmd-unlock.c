@@ -22,17 +22,20 @@ struct token_use {
 	const struct opts *o;
 	struct query query;
 	struct token_op op;
-	int64_t limit_ms;
+	int64_t limit_ms, pause_ms;
+	struct instant end;
 	struct pace pace;
 	struct token_node {
 		bool answered, was;
 		bool unsure; /* an attempt without an answer may have run */
+		struct fail why;
 	} node[NODES_MAX];
 	int yes, no;
-	struct fail why; /* of one that did not answer */
+	struct fail why; /* too few have answered */
 };
 
-#define PAUSE_LEAST_MS 20 /* between attempts; it doubles each time */
+#define TAG_ROLE NODES_MAX /* and above: is it a replica? */
+#define PAUSE_LEAST_MS 20  /* between attempts; it doubles each time */
 #define PAUSE_MOST_MS 500
 #define NO_PLACE (-1) /* we are in no line */
 
@@ -41,6 +44,21 @@ static bool is_token(const char *text)
 {
 	return strlen(text) == TOKEN_SIZE - 1 &&
 	       strspn(text, "0123456789abcdef-") == TOKEN_SIZE - 1;
+}
+
+/* A replica that lacks our hold says no, and may lack it because it is behind.
+ * (Sentinel and a Cluster lead us to a master.) Asked before the script, at
+ * which a server closes the connection of a client with a wrong password. */
+static int ask_role(struct token_use *a, int i)
+{
+	enum endpoint_kind kind = a->query.servers.endpoint[i].kind;
+	struct words w = {0};
+
+	if (kind == ENDPOINT_SENTINEL || kind == ENDPOINT_CLUSTER)
+		return 0;
+	words_add_text(&w, "INFO");
+	words_add_text(&w, "replication");
+	return fanout_ask(&a->query.fanout, i, &w, TAG_ROLE + i);
 }
 
 static int ask_all(struct token_use *a, struct fail *why)
@@ -58,8 +76,10 @@ static int ask_all(struct token_use *a, struct fail *why)
 			continue;
 		token_op_request(&request, &a->op, &keys,
 				 session_db(&s->endpoint[i]));
-		rc = fanout_call(&a->query.fanout, i, &request.words,
-				 request.sha, i);
+		rc = ask_role(a, i);
+		if (rc == 0)
+			rc = fanout_call(&a->query.fanout, i, &request.words,
+					 request.sha, i);
 	}
 	keys_close(&keys);
 	return rc < 0 ? fail_memory(why) : 0;
@@ -69,28 +89,46 @@ static int ask_all(struct token_use *a, struct fail *why)
  * not ours now. */
 static void take(struct token_use *a, const struct got *got)
 {
-	struct token_node *n = &a->node[got->tag];
+	struct token_node *n = &a->node[got->node];
+	char master[MASTER_SHOWN] = "";
 
+	if (got->tag >= TAG_ROLE) {
+		if (got->why.kind == FAIL_NONE)
+			(void)query_master(got->reply, master);
+		(void)query_heard(&a->query, got->node, master);
+		return;
+	}
 	n->unsure |= got->ran;
-	if (got->why.kind != FAIL_NONE)
-		a->why = got->why;
-	else if (token_op_read(got->reply, &n->was, &a->why) == 0)
-		n->answered = true;
+	n->why = got->why;
+	n->answered = n->why.kind == FAIL_NONE &&
+		      token_op_read(got->reply, &n->was, &n->why) == 0;
+	if (n->answered && n->was) /* it writes: another address of the name */
+		(void)query_heard(&a->query, got->node, "");
 	n->was |= n->answered && n->unsure && !a->op.extend;
 }
 
-static void count(struct token_use *a)
+/* Whether too few have answered. */
+static bool count(struct token_use *a)
 {
+	struct fail why[NODES_MAX];
+	unsigned int answers = 0;
+
 	a->yes = a->no = 0;
 	for (int i = 0; i < a->query.servers.n; i++) {
-		a->yes += a->node[i].answered && a->node[i].was;
-		a->no += a->node[i].answered && !a->node[i].was;
-	}
-}
+		struct token_node *n = &a->node[i];
 
-static bool has_quorum(const struct token_use *a)
-{
-	return a->yes + a->no >= lease_quorum(a->query.servers.n);
+		if (a->query.replica[i].kind != FAIL_NONE) {
+			n->answered = false;
+			n->why = a->query.replica[i];
+		}
+		answers |= (unsigned int)n->answered << i;
+		a->yes += n->answered && n->was;
+		a->no += n->answered && !n->was;
+		why[i] = n->why;
+	}
+	if (a->query.servers.n > 1)
+		query_say_replicas(&a->query);
+	return query_enough(&a->query, answers, why, &a->why) < 0;
 }
 
 /* Says once that the servers are silent, and then now and again. */
@@ -116,11 +154,20 @@ static void pause_until(struct token_use *a, struct instant until)
 	}
 }
 
-/* -1: out of memory. */
+/* After a pause, unless it is no use. */
+static bool is_tried_again(struct token_use *a)
+{
+	if (a->why.kind != FAIL_UNAVAILABLE || !before(now(), a->end))
+		return false;
+	tell(a);
+	pause_until(a, sooner(a->end, after(now(), a->pause_ms)));
+	a->pause_ms = at_most(2 * a->pause_ms, PAUSE_MOST_MS);
+	return true;
+}
+
+/* 1: too few have answered. -1: out of memory. */
 static int ask_until_known(struct token_use *a, struct fail *why)
 {
-	struct instant end = after(a->query.servers.began, a->limit_ms);
-	int64_t pause = PAUSE_LEAST_MS;
 	struct got got;
 
 	for (;;) {
@@ -129,34 +176,55 @@ static int ask_until_known(struct token_use *a, struct fail *why)
 			return -1;
 		while (fanout_get(&a->query.fanout, &got))
 			take(a, &got);
-		count(a);
-		if (has_quorum(a) || a->why.kind != FAIL_UNAVAILABLE ||
-		    !before(now(), end))
+		if (!count(a))
 			return 0;
 		/* an extension counts from when a quorum has it */
 		for (int i = 0; i < a->query.servers.n && a->op.extend; i++)
 			a->node[i].answered = false;
-		tell(a);
-		pause_until(a, sooner(end, after(now(), pause)));
-		pause = at_most(2 * pause, PAUSE_MOST_MS);
+		if (!is_tried_again(a))
+			return 1;
 	}
+}
+
+/* A replica has been one for as long as we asked. */
+static int unknown(struct token_use *a)
+{
+	for (int i = 0; i < a->query.servers.n; i++)
+		if (a->query.replica[i].kind != FAIL_NONE &&
+		    a->why.kind == FAIL_UNAVAILABLE)
+			a->why.kind = FAIL_CONFIG;
+	return a->why.kind == FAIL_UNAVAILABLE || a->why.kind == FAIL_CONFIG
+		       ? query_gave_up(&a->query, a->o, &a->why)
+		       : report_failure(&a->why);
+}
+
+/* Who has it. -1: too few have answered. */
+static int look(struct token_use *a, struct snapshot *seen)
+{
+	const char *key = a->o->key[0];
+
+	query_try(&a->query, a->limit_ms);
+	if (query_lock(&a->query, key, strlen(key),
+		       &(struct view_most){.holders = 1}, seen, &a->why) < 0)
+		return -1;
+	if (!query_replica(&a->query))
+		return 0;
+	a->why = *query_replica(&a->query);
+	return -1;
 }
 
 /* Not ours: say whose it is. */
 static int not_held(struct token_use *a)
 {
 	static struct snapshot seen;
-	const char *key = a->o->key[0];
 	const char *done = a->op.extend ? "extended" : "released";
 	struct sight who;
-	struct fail why;
 	char text[860];
 
-	query_try(&a->query, a->limit_ms);
-	if (query_lock(&a->query, key, strlen(key),
-		       &(struct view_most){.holders = 1}, &seen, &why) < 0) {
+	while (look(a, &seen) < 0) {
 		snapshot_close(&seen);
-		return report_failure(&why);
+		if (!is_tried_again(a))
+			return unknown(a);
 	}
 	query_say_replicas(&a->query);
 	view_sight(&seen.view, &who);
@@ -171,41 +239,36 @@ static int not_held(struct token_use *a)
 
 static int judge(struct token_use *a)
 {
-	int n = a->query.servers.n, q = lease_quorum(n);
-	struct fail why;
+	int n = a->query.servers.n;
 
-	if (a->yes >= q)
+	if (a->yes >= lease_quorum(n))
 		return STATUS_OK;
-	if (!has_quorum(a) && n > 1) {
-		why = a->why;
-		(void)fail(&a->why, why.kind, TOO_FEW_ANSWERED "; %.400s",
-			   a->yes + a->no, n, q, why.text);
-	}
-	if (!has_quorum(a))
-		return a->why.kind == FAIL_UNAVAILABLE
-			       ? query_gave_up(&a->query, a->o, &a->why)
-			       : report_failure(&a->why);
 	if (a->yes == 0)
 		return not_held(a);
-	log_error("not-held", "it was held on only %d of %d servers%s", a->yes,
-		  n, a->op.extend ? "" : ", and was released there");
+	log_error("not-held", "%sit was held on only %d of %d servers%s",
+		  a->op.extend ? "not extended: " : "", a->yes, n,
+		  a->op.extend ? "" : ", and was released there");
 	return STATUS_BUSY;
 }
 
 static int ask_servers(struct token_use *a)
 {
 	struct fail why;
+	int rc;
 
 	if (query_open(&a->query, a->o, &why) < 0)
 		return report_failure(&why);
+	a->end = after(a->query.servers.began, a->limit_ms);
+	a->pause_ms = PAUSE_LEAST_MS;
 	pace_begin(&a->pace, a->query.servers.began);
 	a->pace.silent = a->pace.began;
 	if (!is_token(a->op.token))
 		return not_held(a);
 	a->op.alone = a->query.servers.n == 1;
-	if (ask_until_known(a, &why) < 0)
+	rc = ask_until_known(a, &why);
+	if (rc < 0)
 		return report_failure(&why);
-	return judge(a);
+	return rc > 0 ? unknown(a) : judge(a);
 }
 
 static int by_token(const struct opts *o, bool extend)
