@@ -14,8 +14,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define ARGS_MAX 256
-#define ITEMS_MAX 256
+#define ARGS_MAX 1010
+#define ITEMS_MAX 4096
 #define CHUNKS_MAX 16
 #define EDITS_MAX 8
 #define REFUSED_MAX 4

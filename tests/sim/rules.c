@@ -104,6 +104,7 @@ static struct {
 	int64_t us;
 	const char *path;
 	int line, number; /* of requests */
+	int time;         /* of a line that comes several times */
 	bool bad;
 	char name[256], server[256], replication[256];
 	struct words answer;
@@ -165,6 +166,10 @@ static const char *value_of(const char *name, size_t len)
 	    (len == 2 && memcmp(name, "us", 2) == 0)) {
 		(void)snprintf(now, sizeof(now), "%" PRId64,
 			       len == 2 ? c.us : c.us / 1000);
+		return now;
+	}
+	if (len == 1 && name[0] == 'i') {
+		(void)snprintf(now, sizeof(now), "%d", c.time);
 		return now;
 	}
 	for (int i = 0; i < c.names; i++)
@@ -269,7 +274,7 @@ static void ask(size_t verb, int n, char **word)
 	static struct keys keys;
 	static char identity[sizeof(c.room)];
 	const struct argument *all = verbs[verb].arguments;
-	const char *token = n > 1 ? word[1] : "?", *ttl = "30000", *slots = "1";
+	const char *token = expand(word[1]), *ttl = "30000", *slots = "1";
 	const char *flags = "-", *about = "host h\n", *given = NULL;
 	struct request_head head = {.token = token, .alone = true};
 	bool longest = false;
@@ -393,7 +398,7 @@ static void obey(char *line)
 	c.used = 0;
 	if (strncmp(line, "times ", 6) == 0) {
 		n = (int)strtol(line + 6, &rest, 10);
-		for (int i = 0; i < n; i++) {
+		for (c.time = 1; c.time <= n; c.time++) {
 			char again[LINE_MAX_BYTES];
 
 			(void)snprintf(again, sizeof(again), "%s", rest + 1);
@@ -439,7 +444,8 @@ static void obey(char *line)
 	else if (word[0][0] == '+' || word[0][0] == '-')
 		c.us += strtoll(word[0], NULL, 10) * 1000;
 	else if (strcmp(word[0], "state") == 0 && n > 1)
-		check_text(word[1], redis_field(c.redis, STATE, word[1]),
+		check_text(word[1],
+			   redis_field(c.redis, STATE, expand(word[1])),
 			   n > 2 ? word[2] : NULL);
 	else if (strcmp(word[0], "key") == 0)
 		check_text("the lock", redis_get(c.redis, KEY),

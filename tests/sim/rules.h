@@ -16,7 +16,7 @@
  *   fails WORD             it fails, and says so
  *   says WORD...           so the script or command answered, all of it
  *   do COMMAND...          on the server, by hand
- *   times N LINE           the same line N times
+ *   times N LINE           the same line N times; $i in it is the number
  *   +MS, -MS               time passes, or is set back
  *   full on, full off      whether memory is full
  *   info SERVER REPLICATION
