@@ -10,7 +10,8 @@
       --only TEXT   only those whose "FILE:LINE  FROM  ->  TO" has this text
       --most N      a sample of so many
       --no-bats     only what takes seconds: the simulator and the unit tests
-      --quick       only what takes less: the tables of tests/unit and tests/sim
+      --quick       only what takes less: the tables of tests/unit and tests/sim, and the
+                    comparison with the short cut
       --list        print them, run nothing
 
 A mutant is one change: a relational operator exchanged, a term of and/or or a "not"
@@ -413,6 +414,7 @@ class Worker:
             stages = RULES + (SIM['lua'] if scripts_with(m.stem) & SIM_READS else [])
         for args in stages[:2] if options.quick else stages:
             if run([*sim, *args.split()], 30 if args in RULES else 240)[0] != 0:
+                must_pass(args)
                 return 'seen', 'sim ' + args
         if options.quick or not options.bats or self.kind == 'core':
             return 'survived', ''
@@ -427,6 +429,16 @@ class Worker:
 
 
 fine, fine_lock = {}, threading.Lock()
+
+
+def must_pass(args):
+    """Ends the program if the simulator does not pass this as it is."""
+    with fine_lock:
+        if args not in fine:
+            fine[args] = run(['tests/sim/sim', *args.split()], 240)[0] == 0
+            if not fine[args]:
+                print(f'mutants.py: as it is, this fails: tests/sim/sim {args}', flush=True)
+                os._exit(2)
 
 
 def sound(path, name):
