@@ -396,7 +396,8 @@ the latest changes: name the master"* ]] || return 1
 	[[ $output = *$'\n'redlock_server_replica\{server=\"*/r.sock\"\}\ 1* ]]
 	[[ $output = *$'\n'redlock_complete\ 0* ]]
 	at 0 history job
-	at 2 history job --last-success 1h || [[ $output = *"a replica of"* ]]
+	at 3 history job --last-success 1h
+	[[ $output = "UNKNOWN: job: no success in the history; "* ]]
 	at 78 wait job -w 200ms
 	at 78 force-release job --confirm job
 	for verb in extend unlock; do
@@ -437,11 +438,20 @@ the latest changes: name the master"* ]] || return 1
 	unset REDLOCK_URL
 	REDLOCK_URL=$three run -0 "$REDLOCK" inspect job --json
 	as_in_manual "$output" 'assert [n.get("replica") for n in d["nodes"]] == \
-[None, None, True] and [n["state"] for n in d["nodes"]] == ["held", "held", "down"]'
+[None, None, True] and [n["state"] for n in d["nodes"]] == ["held", "held", "replica"]'
+	REDLOCK_URL=$three run -0 "$REDLOCK" inspect job
+	[[ $output = *"r.sock  a replica"$'\n'* && $output != *'no answer'* ]]
+	REDLOCK_URL=$three run -0 --separate-stderr "$REDLOCK" list --json
+	as_in_manual "$output" 'assert {n["state"] for n in d["nodes"]} == {"up"}'
+	REDLOCK_URL=$three run -0 --separate-stderr "$REDLOCK" list --prometheus
+	[ "$(grep -c '^redlock_server_up.* 1$' <<<"$output")" = 3 ]
 	node_kill b
 	REDLOCK_URL=$three run "$REDLOCK" inspect job
 	[ "$status" != 0 ] && [ "$status" != 1 ]
 	[[ $output = *"1 of 3 servers answered"*"a replica of"* ]]
+	REDLOCK_URL=$three run --separate-stderr "$REDLOCK" list --prometheus
+	[ "$(grep '^redlock_server_up.* 0$' <<<"$output")" = \
+		"redlock_server_up{server=\"$T/b.sock\"} 0" ]
 	for verb in extend unlock; do
 		REDLOCK_URL=$three run -78 "$REDLOCK" $verb -w 1s \
 			--token "$token" other
@@ -456,6 +466,7 @@ the latest changes: name the master"* ]] || return 1
 @test "extend and unlock of what is left on one of three servers say so" {
 	several 3
 	token=$(redlock -q lock -t 1m job)
+	wait_until have 3
 	for n in b c; do
 		"$REDLOCK" -u "unix://$T/$n.sock" unlock --token "$token" job
 	done

@@ -144,9 +144,14 @@ const char *query_master(const struct reply *info, char buf[MASTER_SHOWN])
 	return buf;
 }
 
+bool query_is_replica(const struct query *query, int node)
+{
+	return query->replica[node].kind != FAIL_NONE;
+}
+
 const struct fail *query_replica(const struct query *query)
 {
-	return query->servers.n == 1 && query->replica[0].kind != FAIL_NONE
+	return query->servers.n == 1 && query_is_replica(query, 0)
 		       ? &query->replica[0]
 		       : NULL;
 }
@@ -154,7 +159,7 @@ const struct fail *query_replica(const struct query *query)
 void query_say_replicas(struct query *query)
 {
 	for (int i = 0; i < query->servers.n; i++) {
-		if (query->replica[i].kind == FAIL_NONE ||
+		if (!query_is_replica(query, i) ||
 		    query->said_replicas & 1U << i)
 			continue;
 		query->said_replicas |= 1U << i;
@@ -166,12 +171,13 @@ void snapshot_take(struct query *query, struct snapshot *s,
 		   const struct got *got)
 {
 	struct fail *why = &s->why[got->node];
-	char master[MASTER_SHOWN];
+	char buf[MASTER_SHOWN];
+	const char *master =
+		got->why.kind == FAIL_NONE ? view_master(got->reply, buf) : "";
 
-	*why = got->why;
-	if (why->kind == FAIL_NONE)
-		*why = query_heard(query, got->node,
-				   view_master(got->reply, master));
+	*why = query_heard(query, got->node, master);
+	if (got->why.kind != FAIL_NONE)
+		*why = got->why;
 	if (why->kind == FAIL_NONE)
 		(void)view_add(&s->view, got->reply, got->node, why);
 }

@@ -67,11 +67,14 @@ void snapshot_take(struct query *query, struct snapshot *s,
  * A replica may answer with what was true long ago. In a list of several
  * servers it does not vote; alone, it is shown, and each verb says what it is.
  */
-/* A server has answered; `master`: of a replica, or "". Returns why its answer
+/* A server has answered; `master`: of a replica, or "", also without an answer.
+ * Returns why its answer
  * does not count; or FAIL_NONE. */
 struct fail query_heard(struct query *query, int node, const char *master);
 /* The master, from an answer to INFO. */
 const char *query_master(const struct reply *info, char buf[MASTER_SHOWN]);
+/* Whether it is one, according to its last answer. */
+bool query_is_replica(const struct query *query, int node);
 /* Says that the only server is a replica; NULL: it is none. */
 const struct fail *query_replica(const struct query *query);
 /* Says on standard error which servers are replicas, each once, with -q as

@@ -161,7 +161,8 @@ latest(const struct history *h, bool (*is_one)(const struct history_hold *))
 	return found;
 }
 
-/* One line, and the statuses of Nagios' plugins. */
+/* One line, and the statuses of Nagios' plugins. (A success that a replica does
+ * not have may be on its master; one that it has is a fact.) */
 static int check_success(const struct history *h, const struct query *query,
 			 const char *shown, int64_t most_ms)
 {
@@ -173,9 +174,10 @@ static int check_success(const struct history *h, const struct query *query,
 	char when[48], ago[32], limit[32], ending[ENDING_SIZE] = "";
 
 	(void)printf("%s: %s: ",
-		     old     ? "CRITICAL"
-		     : worse ? "WARNING"
-			     : "OK",
+		     old && replica ? "UNKNOWN"
+		     : old          ? "CRITICAL"
+		     : worse        ? "WARNING"
+				    : "OK",
 		     shown);
 	(void)format_limit(most_ms, limit, sizeof(limit));
 	if (good)
@@ -192,7 +194,9 @@ static int check_success(const struct history *h, const struct query *query,
 	if (replica)
 		(void)printf("; %s", replica->text);
 	(void)putchar('\n');
-	return old ? STATUS_CRITICAL : worse ? STATUS_FREE : STATUS_OK;
+	if (old)
+		return replica ? STATUS_UNKNOWN : STATUS_CRITICAL;
+	return worse ? STATUS_FREE : STATUS_OK;
 }
 
 /* ---- the verb ---- */
@@ -230,7 +234,8 @@ static int show(struct query *query, const struct opts *o, const char *shown)
 	else if (unknown.kind != FAIL_NONE)
 		log_notice("incomplete", "the present holder is unknown: %s",
 			   unknown.text);
-	query_say_replicas(query);
+	if (o->last_success_ms == 0 || !query_replica(query))
+		query_say_replicas(query); /* else the check does */
 	if (o->last_success_ms > 0) {
 		status = rc < 0 ? check_unknown(shown, why.text)
 				: check_success(&h, query, shown,

@@ -117,7 +117,7 @@ static bool count(struct token_use *a)
 	for (int i = 0; i < a->query.servers.n; i++) {
 		struct token_node *n = &a->node[i];
 
-		if (a->query.replica[i].kind != FAIL_NONE) {
+		if (query_is_replica(&a->query, i)) {
 			n->answered = false;
 			n->why = a->query.replica[i];
 		}
@@ -190,7 +190,7 @@ static int ask_until_known(struct token_use *a, struct fail *why)
 static int unknown(struct token_use *a)
 {
 	for (int i = 0; i < a->query.servers.n; i++)
-		if (a->query.replica[i].kind != FAIL_NONE &&
+		if (query_is_replica(&a->query, i) &&
 		    a->why.kind == FAIL_UNAVAILABLE)
 			a->why.kind = FAIL_CONFIG;
 	return a->why.kind == FAIL_UNAVAILABLE || a->why.kind == FAIL_CONFIG

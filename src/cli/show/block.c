@@ -332,7 +332,9 @@ static const char *say_node(const struct block *b, int node, char buf[240])
 	char left[32];
 
 	(void)snprintf(buf, 240, "%s",
-		       v->answers & 1U << node ? "free" : "no answer");
+		       v->answers & 1U << node            ? "free"
+		       : query_is_replica(b->query, node) ? "a replica"
+							  : "no answer");
 	for (int i = v->holders - 1; i >= 0; i--) {
 		const struct view_holder *h = &v->holder[i];
 		int64_t ms = h->left_at[node];

@@ -58,14 +58,15 @@ static void json_nodes(struct json *j, const struct inspection *in)
 		json_item(j);
 		json_text(j, "name", in->query->servers.endpoint[i].name);
 		json_text(j, "state",
-			  !(v->answers & 1U << i) ? "down"
-			  : h                     ? "held"
-						  : "free");
+			  h                                ? "held"
+			  : v->answers & 1U << i           ? "free"
+			  : query_is_replica(in->query, i) ? "replica"
+							   : "down");
 		if (h) {
 			json_text(j, "token", h->token);
 			json_left(j, "ttl_left_ms", h->left_at[i]);
 		}
-		if (in->query->replica[i].kind != FAIL_NONE)
+		if (query_is_replica(in->query, i))
 			json_bool(j, "replica", true);
 		if (in->seen.why[i].kind != FAIL_NONE)
 			json_text(j, "error", in->seen.why[i].text);

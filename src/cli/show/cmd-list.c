@@ -55,7 +55,7 @@ static int say_missing(struct scan *c, struct fail *why)
 			    "there are more than these %d locks",
 			    c->known.locks);
 	query_say_replicas(c->query);
-	if (down && c->query->replica[down - c->node].kind == FAIL_NONE)
+	if (down && !query_is_replica(c->query, (int)(down - c->node)))
 		log_notice("incomplete",
 			   "showing what the other servers report: %s",
 			   down->why.text);

@@ -224,8 +224,8 @@ static void json_nodes(const struct scan *c, struct json *j)
 	for (int i = 0; i < c->query->servers.n; i++) {
 		json_item(j);
 		json_text(j, "name", c->query->servers.endpoint[i].name);
-		json_text(j, "state", c->node[i].down ? "down" : "up");
-		if (c->query->replica[i].kind != FAIL_NONE)
+		json_text(j, "state", scan_is_up(c, i) ? "up" : "down");
+		if (query_is_replica(c->query, i))
 			json_bool(j, "replica", true);
 		if (c->node[i].down)
 			json_text(j, "error", c->node[i].why.text);

@@ -116,7 +116,10 @@ bool scan_is_asking(const struct scan *c);
 /* Returns 0 if the last scan completely covered a quorum of the servers; else
  * -1 with *why set. */
 int scan_verdict(const struct scan *c, struct fail *why);
-/* The first server that is down; NULL: none is. */
+/* Whether it answers, if only as a replica, which does not vote. */
+bool scan_is_up(const struct scan *c, int node);
+/* The first server that is down, or else a replica that does not vote; NULL:
+ * there is none. */
 const struct node_seen *scan_down(const struct scan *c);
 
 /* ---- which locks of a scan are shown, in which order, and how ---- */

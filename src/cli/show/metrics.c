@@ -80,7 +80,7 @@ static void servers(const struct scan *c, bool complete, FILE *out)
 		(void)fputs("redlock_server_up{server=\"", out);
 		put_label(out, c->query->servers.endpoint[i].name);
 		(void)fprintf(out, "\"} %d\n",
-			      !c->node[i].down &&
+			      scan_is_up(c, i) &&
 				      !fanout_is_down(&c->query->fanout, i));
 	}
 	head(out, "redlock_server_replica",
@@ -88,8 +88,7 @@ static void servers(const struct scan *c, bool complete, FILE *out)
 	for (int i = 0; i < c->query->servers.n; i++) {
 		(void)fputs("redlock_server_replica{server=\"", out);
 		put_label(out, c->query->servers.endpoint[i].name);
-		(void)fprintf(out, "\"} %d\n",
-			      c->query->replica[i].kind != FAIL_NONE);
+		(void)fprintf(out, "\"} %d\n", query_is_replica(c->query, i));
 	}
 }
 

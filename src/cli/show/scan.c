@@ -100,12 +100,22 @@ static void target_failed(struct scan *c, int target, const struct fail *why,
 	n->refuses = got && (got->reply || got->hung_up);
 }
 
+bool scan_is_up(const struct scan *c, int node)
+{
+	return !c->node[node].down || query_is_replica(c->query, node);
+}
+
 const struct node_seen *scan_down(const struct scan *c)
 {
-	for (int i = 0; i < c->query->servers.n; i++)
-		if (c->node[i].down)
+	const struct node_seen *replica = NULL;
+
+	for (int i = 0; i < c->query->servers.n; i++) {
+		if (!scan_is_up(c, i))
 			return &c->node[i];
-	return NULL;
+		if (c->node[i].down)
+			replica = &c->node[i];
+	}
+	return replica;
 }
 
 int scan_verdict(const struct scan *c, struct fail *why)
@@ -382,12 +392,13 @@ void scan_ask(struct scan *c)
 static void take_ping(struct scan *c, const struct got *got)
 {
 	char master[MASTER_SHOWN];
-	struct fail why = got->why;
+	struct fail why =
+		query_heard(c->query, got->node,
+			    got->reply ? query_master(got->reply, master) : "");
 
 	c->pings--;
-	if (got->reply)
-		why = query_heard(c->query, got->node,
-				  query_master(got->reply, master));
+	if (!got->reply)
+		why = got->why;
 	if (why.kind != FAIL_NONE)
 		target_failed(c, got->target, &why, got);
 }

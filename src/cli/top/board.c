@@ -142,9 +142,11 @@ static void put_state(const struct board *b, struct screen *s)
 	if (down || replica) {
 		int at = columns_of(text);
 
-		if (!down)
+		if (replica || query_is_replica(b->scan->query,
+						(int)(down - b->scan->node)))
 			(void)snprintf(failure, sizeof(failure), "%s",
-				       replica->text);
+				       replica ? replica->text
+					       : down->why.text);
 		else
 			(void)snprintf(
 				failure, sizeof(failure), "down for %s: %s",
