@@ -990,7 +990,7 @@ static bool at_hand(struct redis *r, const struct args *a, enum which keys)
 
 static const char *refusal(const struct redis *r, const struct args *a)
 {
-	for (int i = 0; i < r->n_refused; i++)
+	for (int i = 0; a->n > 0 && i < r->n_refused; i++)
 		for (int k = 0; is(a->at[0], r->refused[i].command) && k < a->n;
 		     k++)
 			if (strcmp(r->refused[i].word, "*") == 0 ||

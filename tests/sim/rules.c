@@ -407,7 +407,7 @@ static void obey(char *line)
 		return;
 	}
 	n = split(line, word);
-	if (c.unheard && strcmp(word[0], "fails") != 0)
+	if (c.unheard && n > 0 && strcmp(word[0], "fails") != 0)
 		wrong("before this it failed: %s", c.answer.at[0]);
 	c.unheard = false;
 	for (size_t i = 0; i < VERBS; i++)
