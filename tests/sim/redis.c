@@ -990,7 +990,7 @@ static bool at_hand(struct redis *r, const struct args *a, enum which keys)
 
 static const char *refusal(const struct redis *r, const struct args *a)
 {
-	for (int i = 0; a->n > 0 && i < r->n_refused; i++)
+	for (int i = 0; i < r->n_refused; i++)
 		for (int k = 0; is(a->at[0], r->refused[i].command) && k < a->n;
 		     k++)
 			if (strcmp(r->refused[i].word, "*") == 0 ||
@@ -1642,6 +1642,7 @@ bool redis_run(struct redis *r, const struct words *request,
 		return ran;
 	}
 	a.n = request->n;
+	a.at[0].len = 0;
 	for (int i = 0; i < a.n; i++)
 		a.at[i] = (struct bytes){request->at[i], request->len[i]};
 	r->wrote = false;
