@@ -686,8 +686,13 @@ print(*[h['token'] for h in [d] + d['others'] if h['holder']['pid'] == $1])"; }
 	ended_as "$three" 125
 	force 0
 	says "asked both holders to stop: $(hostname) pid $one (a), $(hostname) pid $two (b); waiting up to 10s"
+	says "both holders stopped after "
 	ended_as "$one" 125
 	ended_as "$two" 125
+	three_hold -N a,b,c
+	force 0 --now
+	says "the holders were not asked to stop; they notice within 5s "
+	for n in "$one" "$two" "$three"; do ended_as "$n" 125; done
 }
 
 @test "force-release: readers on three servers are all put out" {

@@ -110,8 +110,8 @@ ended() { # by TERM
 	accepted -u "$(tls_url b "$(ca)" "$mine")"
 	accepted -u "$(tls_url b "$(ca)")" --cert "$certs/client.crt" \
 		--key-file "$certs/client.key"
-	refused 77 'refused the TLS handshake' -u "$(tls_url b "$(ca)")" \
-		--cert "$certs/stranger.crt" --key-file "$certs/stranger.key"
+	refused 77 'refused the TLS handshake because of our certificate (--cert): ' \
+		-u "$(tls_url b "$(ca)")" --cert "$certs/stranger.crt" --key-file "$certs/stranger.key"
 }
 
 @test "a key that is encrypted, or accessible to others, is refused with advice" {

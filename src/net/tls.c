@@ -437,6 +437,22 @@ static const char *advice_on(long verdict)
 	}
 }
 
+/* The alerts with which a server rejects a client's certificate. */
+static bool is_about_ours(int reason)
+{
+	switch (reason) {
+	case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+	case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+		return true;
+	default: /* OpenSSL's, not ours to list */
+		return false;
+	}
+}
+
 /* What is wrong with the other side, or its certificate. */
 static void blame(struct tls *t)
 {
@@ -469,7 +485,10 @@ static void blame(struct tls *t)
 			   "speaks 1.2 and 1.3");
 	else if (reason > SSL_AD_REASON_OFFSET)
 		(void)fail(&t->why, FAIL_REFUSED,
-			   "the server refused the TLS handshake: %s",
+			   "the server refused the TLS handshake%s: %s",
+			   is_about_ours(reason)
+				   ? " because of our certificate (--cert)"
+				   : "",
 			   text ? text : "no reason given");
 	else if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING)
 		(void)fail(&t->why, FAIL_UNAVAILABLE,

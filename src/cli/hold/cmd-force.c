@@ -371,6 +371,8 @@ static void tell_unaware(struct forcing *f, bool told)
 	struct snapshot again;
 	struct fail why;
 	int64_t most = 0;
+	int n = 0;
+	const char *who;
 	char left[32];
 
 	if (query_lock(&f->query, f->key, strlen(f->key), &most_told, &again,
@@ -380,17 +382,24 @@ static void tell_unaware(struct forcing *f, bool told)
 		const struct view_holder *h = f->target[i].h, *its;
 
 		its = view_find(&again.view, h->token);
-		if (its && h->how < HOLD_RESTS && its->left_ms > most)
-			most = its->left_ms;
+		if (!its || h->how >= HOLD_RESTS || its->left_ms <= 0)
+			continue;
+		n++;
+		most = its->left_ms > most ? its->left_ms : most;
 	}
 	snapshot_close(&again);
-	if (most > 0)
-		log_notice("unaware",
-			   "%s; it notices within 5s if it reaches the "
-			   "server, and is killed within %s if not",
-			   told ? "the holder has not stopped in time"
-				: "the holder was not asked to stop",
-			   format_duration(most, left, sizeof(left)));
+	if (n == 0)
+		return;
+	who = n == 1 ? told ? "the holder has not stopped in time"
+			    : "the holder was not asked to stop"
+	      : told ? "not all holders have stopped in time"
+		     : "the holders were not asked to stop";
+	log_notice("unaware", "%s; %s within %s if not", who,
+		   n == 1 ? "it notices within 5s if it reaches the server, "
+			    "and is killed"
+			  : "they notice within 5s if they reach the server, "
+			    "and are killed",
+		   format_duration(most, left, sizeof(left)));
 }
 
 /* Too few servers are left. */
@@ -442,13 +451,14 @@ static int not_done(const struct forcing *f)
 
 static int force(struct forcing *f)
 {
-	char text[32];
+	char text[32], many[48];
 	bool told = false;
 
 	if (!f->o->now)
 		told = ask_holders(f);
 	if (all_done(f)) {
-		log_notice("stopped", "the holder stopped after %s",
+		log_notice("stopped", "%s stopped after %s",
+			   count_holders(f->seen.view.in_all, many),
 			   format_duration(between(f->began, now()), text,
 					   sizeof(text)));
 		return STATUS_OK;
