@@ -127,8 +127,11 @@ static int parent_of[CLIENTS_MAX]; /* the client around it; -1: none */
 
 static struct plot {
 	bool readers, slots, nests, rests, full, replaces, leads;
-	bool rolled;        /* an older state came back: even one that lost
-			       a renewal alone, which moves no counter */
+	bool rolled; /* an older state came back: even one that lost
+			a renewal alone, which moves no counter */
+	/* an older state showed leases of this T, which keep others out until
+	 * then */
+	int64_t shown_ms, shown_until_us;
 	bool sparse;        /* two clients that come often, and storms */
 	bool touched;       /* somebody wrote to the lock itself */
 	int64_t foreign_ms; /* another program has slot 0 until then, by the
@@ -144,7 +147,7 @@ static struct plot {
 /* A slot is free and somebody waits for it: since when, how many died in line
  * and the longest lease that lived meanwhile. */
 static struct waiting {
-	int64_t since_us, longest_ms;
+	int64_t since_us, longest_ms; /* since_us -1: not now */
 	int dead;
 } waiting;
 
@@ -462,6 +465,15 @@ static void lose(int node, int64_t had, bool guarded)
 	int64_t left = counter_at(node);
 	const char *lock = redis_get(redis_at(node), KEY);
 
+	if (w.us >= plot.shown_until_us)
+		plot.shown_ms = 0;
+	for (int i = 1; i <= w.tokens; i++)
+		if (tokens[i].conf.ttl_ms > plot.shown_ms &&
+		    redis_field(redis_at(node), PART("state"), tokens[i].hold))
+			plot.shown_ms = tokens[i].conf.ttl_ms;
+	if (plot.shown_ms > 0)
+		plot.shown_until_us =
+			w.us + (HEARTBEAT_MS + plot.shown_ms) * 1180;
 	/* (an older end of it may have come back) */
 	plot.foreign_ms = lock && strcmp(lock, "x") == 0
 				  ? redis_ends(redis_at(node), KEY)
@@ -697,7 +709,7 @@ static int dead_waiters(int node)
  * lease of theirs may live, or a loss that they noticed keeps others out. */
 static int64_t longest_living(void)
 {
-	int64_t longest = 0;
+	int64_t longest = w.us < plot.shown_until_us ? plot.shown_ms : 0;
 
 	for (int i = 1; i <= w.tokens; i++) {
 		const struct token *t = &tokens[i];
@@ -755,9 +767,11 @@ static void check_waits(void)
 	int dead = 0;
 
 	if (w.us < w.quiet_us || w.us < w.slow_us || !slot_is_free()) {
-		waiting = (struct waiting){.since_us = w.us};
+		waiting = (struct waiting){.since_us = -1};
 		return;
 	}
+	if (waiting.since_us < 0)
+		waiting.since_us = w.us;
 	longest = longest_living();
 	for (int k = 0; k < n_nodes; k++) {
 		int its = dead_waiters(k);
@@ -1956,7 +1970,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 	plot = (struct plot){0};
 	n_losses = 0;
 	forcer = (struct forcer){0};
-	waiting = (struct waiting){0};
+	waiting = (struct waiting){.since_us = -1};
 	become(twin);
 	world_begin(seed, twin, aloud);
 	w.late_stamp = twin == TWIN_STAMP_AT_REPLY;
