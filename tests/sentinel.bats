@@ -141,7 +141,7 @@ names() { # N...
 	cli gs1 sentinel remove g >/dev/null
 	redlock -k job -- true
 	fails 78 'is not a Sentinel' -u "redis-sentinel://$(node_at g1)/g"
-	fails 78 'if it is a Sentinel, write redis-sentinel://HOST:PORT/NAME' \
+	fails 78 'for a Sentinel, write redis-sentinel://HOST:PORT/NAME' \
 		-u "redis://$(node_at gs1)"
 	node_kill gs2
 	node_kill gs3

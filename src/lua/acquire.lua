@@ -55,7 +55,8 @@ local function granted(e)
 		stop, by = stop_of(L, s, L.token)
 	end
 	-- (this is a first write, too: see save.lua)
-	if ticket > 0 or e == L.mine then
+	-- Who joins the run around it asks without its ticket, but may have one.
+	if ticket > 0 or e == L.mine or ARG.outer ~= '' then
 		line('zrem', L.token .. ' ' .. L.identity, L.token)
 	end
 	save(L)
