@@ -24,7 +24,7 @@ local family = ARG.family == 'shared:*' and reads(s.family) and s.family or ARG.
 local function answer(said, ...)
 	return {said, L.c or 0, ...}
 end
-local function ask(count, who)
+local function to_stop(count, who)
 	local left = ask_to_stop(L, s, grace, ARG.by, who)
 	first_write()
 	save(L)
@@ -45,7 +45,7 @@ if ARG.member ~= '' then
 	if not e or e.n ~= s.n or e.ends <= L.now then
 		return answer('no')
 	elseif s.count > 1 and step == 'ask' then
-		return ask(1, who)
+		return to_stop(1, who)
 	elseif s.count > 1 then
 		first_write()
 		drop(L, who)
@@ -102,7 +102,7 @@ end
 if step == 'ask' and s.count == 1 and s.holder.flag == 'r' then
 	return answer('yes', 0, 0) -- --min-hold keeps it for nobody
 elseif step == 'ask' then
-	return ask(s.count)
+	return to_stop(s.count)
 end
 call('hdel', S, 'stop:' .. s.n)
 L.stop = s.n > 0 and L.stop
