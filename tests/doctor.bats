@@ -826,7 +826,7 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 	node_start_tls t server
 	on "$(tls_url t cacert="$certs/ca.crt")"
 	doctor 0
-	finds note tls 'is valid for another 1d23h' 'renew it'
+	finds note tls 'is valid for another (1d23h|2d00h)' 'renew it'
 	finds_no note 'tls  *tls-verify'
 	on "$(tls_url t tls-verify=none)"
 	doctor 0
@@ -836,6 +836,9 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 	doctor 1
 	finds wrong tls 'has expired, since' 'renew it'
 	json 1 "d['servers'][0]['certificate_left_ms'] < 0"
+	on "$(tls_url old cacert="$certs/ca.crt")"
+	doctor 77
+	finds wrong answer 'certificate has expired' "renew the server's certificate"
 	on "$(tls_url t cacert="$certs/other-ca.crt")"
 	doctor 77
 	finds wrong answer certificate '--cacert'

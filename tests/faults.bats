@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Several masters under fire: what servers and networks do to N nodes, by
-# real servers that die, freeze and forget, by partitions, and by a proxy before
-# each server. REDLOCK_FAULTS=SECONDS makes the long runs that long (make
+# real servers that die, freeze, forget, are replaced by their Sentinels or Cluster
+# and have their clocks set, by partitions, and by a proxy before each server. REDLOCK_FAULTS=SECONDS makes the long runs that long (make
 # check-faults), with faults drawn from RANDOM, whose seed is printed.
 
 load lib/common

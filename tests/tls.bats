@@ -90,7 +90,7 @@ ended() { # by TERM
 
 @test "an expired certificate is refused" {
 	node_start_tls b expired
-	refused 77 'expired' -u "$(tls_url b "$(ca)")"
+	refused 77 "expired; renew the server's certificate, or set" -u "$(tls_url b "$(ca)")"
 }
 
 @test "with tls-verify=none anybody is accepted, and each run says so once" {

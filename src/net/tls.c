@@ -430,6 +430,9 @@ static const char *advice_on(long verdict)
 	case X509_V_ERR_HOSTNAME_MISMATCH:
 	case X509_V_ERR_IP_ADDRESS_MISMATCH:
 		return "; --sni names the one to expect";
+	case X509_V_ERR_CERT_HAS_EXPIRED:
+		return "; renew the server's certificate, or set this "
+		       "machine's clock";
 	case X509_V_ERR_CERT_NOT_YET_VALID:
 		return "; check this machine's clock";
 	default:

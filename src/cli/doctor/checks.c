@@ -47,7 +47,13 @@ static void check_answer(struct exam *e, const struct facts *f)
 {
 	char buf[sizeof(f->no.why.text)];
 	const char *text = tell(f, &f->no, buf, sizeof(buf)), *cure = "";
+	const char *renew = strstr(text, "; renew");
 
+	if (renew) {
+		found(e, WRONG, f->name, "answer", "%.*s -> %s",
+		      (int)(renew - text), text, renew + 2);
+		return;
+	}
 	if (f->no.why.kind == FAIL_REFUSED)
 		cure = strstr(text, "TLS") || strstr(text, "certificate")
 			       ? "see --cacert, --cert and --sni"
