@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # Several masters under fire: what servers and networks do to N nodes, by
 # real servers that die, freeze, forget, are replaced by their Sentinels or Cluster
-# and have their clocks set, by partitions, and by a proxy before each server. REDLOCK_FAULTS=SECONDS makes the long runs that long (make
-# check-faults), with faults drawn from RANDOM, whose seed is printed.
+# and have their clocks set, by partitions, and by a proxy before each server.
+# REDLOCK_FAULTS=SECONDS makes the long runs that long (make check-faults), with faults
+# drawn from RANDOM, whose seed is printed.
 
 load lib/common
 load lib/masters
