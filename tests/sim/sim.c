@@ -129,8 +129,8 @@ static struct plot {
 	bool readers, slots, nests, rests, full, replaces, leads;
 	bool rolled; /* an older state came back: even one that lost
 			a renewal alone, which moves no counter */
-	/* an older state showed leases of this T, which keep others out until
-	 * then */
+	/* leases of this T lived when data were lost, or an older state shows
+	 * them: they keep others out until then */
 	int64_t shown_ms, shown_until_us;
 	bool sparse;        /* two clients that come often, and storms */
 	bool touched;       /* somebody wrote to the lock itself */
@@ -459,14 +459,35 @@ static void note_noticed(const struct flight *f)
 	}
 }
 
+/* The longest T of those that wait, or that asked so short a while ago that a
+ * lease of theirs may live, or a loss that they noticed keeps others out. */
+static int64_t longest_living(void)
+{
+	int64_t longest = w.us < plot.shown_until_us ? plot.shown_ms : 0;
+
+	for (int i = 1; i <= w.tokens; i++) {
+		const struct token *t = &tokens[i];
+		bool lives = false;
+
+		for (int k = 0; k < n_nodes; k++)
+			lives |= t->stay[k].asked_us > 0 &&
+				 w.us < t->stay[k].asked_us +
+						 t->conf.ttl_ms * 1180;
+		for (int k = 0; k < CLIENTS_MAX; k++)
+			lives |= w.client[k].token == i && w.client[k].alive;
+		if (lives && t->conf.ttl_ms > longest)
+			longest = t->conf.ttl_ms;
+	}
+	return longest;
+}
+
 /* Data of this node are lost now. */
 static void lose(int node, int64_t had, bool guarded)
 {
 	int64_t left = counter_at(node);
 	const char *lock = redis_get(redis_at(node), KEY);
 
-	if (w.us >= plot.shown_until_us)
-		plot.shown_ms = 0;
+	plot.shown_ms = longest_living();
 	for (int i = 1; i <= w.tokens; i++)
 		if (tokens[i].conf.ttl_ms > plot.shown_ms &&
 		    redis_field(redis_at(node), PART("state"), tokens[i].hold))
@@ -703,28 +724,6 @@ static int dead_waiters(int node)
 		dead += !lives;
 	}
 	return dead;
-}
-
-/* The longest T of those that wait, or that asked so short a while ago that a
- * lease of theirs may live, or a loss that they noticed keeps others out. */
-static int64_t longest_living(void)
-{
-	int64_t longest = w.us < plot.shown_until_us ? plot.shown_ms : 0;
-
-	for (int i = 1; i <= w.tokens; i++) {
-		const struct token *t = &tokens[i];
-		bool lives = false;
-
-		for (int k = 0; k < n_nodes; k++)
-			lives |= t->stay[k].asked_us > 0 &&
-				 w.us < t->stay[k].asked_us +
-						 t->conf.ttl_ms * 1180;
-		for (int k = 0; k < CLIENTS_MAX; k++)
-			lives |= w.client[k].token == i && w.client[k].alive;
-		if (lives && t->conf.ttl_ms > longest)
-			longest = t->conf.ttl_ms;
-	}
-	return longest;
 }
 
 /* Somebody waits, and a slot that every waiter would take is free. (A
