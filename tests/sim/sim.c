@@ -1556,12 +1556,9 @@ static void force(int node, enum force_step step)
 		forcer.took_us = w.us;
 	forcer.asked_us = w.us;
 	forcer.asked &= ~(1U << node);
-	if (step == FORCE_ASK && strcmp(words.at[0], "yes") == 0) {
-		if (strcmp(words.at[3], "0") != 0)
-			forcer.asked |= 1U << node;
-		if (forcer.seen[node] != 0)
-			forcer.seen[node] = strtoll(words.at[1], NULL, 10);
-	}
+	if (step == FORCE_ASK && strcmp(words.at[0], "yes") == 0 &&
+	    strcmp(words.at[3], "0") != 0)
+		forcer.asked |= 1U << node;
 	for (int i = 1; i <= w.tokens && step == FORCE_TAKE; i++)
 		if (here[i])
 			tokens[i].stay[node].rest_ms = 0;

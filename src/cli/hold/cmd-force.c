@@ -270,10 +270,6 @@ static void take_answer(struct forcing *f, enum force_step step,
 		t->passed_on |= a.said == FORCED_YES && a.ms > 0;
 		return;
 	}
-	/* a loss of data that it has noticed is no news with the next question
-	 */
-	if (a.said == FORCED_YES && a.counter > 0)
-		f->seen.view.counter_at[got->node] = a.counter;
 	t->asked = a.asked > t->asked ? a.asked : t->asked;
 	t->left_ms = a.ms > t->left_ms ? a.ms : t->left_ms;
 }

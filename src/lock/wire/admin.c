@@ -76,7 +76,6 @@ int force_read(enum force_step step, const struct reply *r,
 			continue;
 		*out = (struct force_answer){
 			.said = (enum forced)i,
-			.counter = reply_number(reply_item(r, 1), 0),
 			.ms = reply_ms(reply_item(r, 2), 0)};
 		if (step == FORCE_ASK)
 			out->asked = reply_ms(reply_item(r, 3), 0);

@@ -57,8 +57,8 @@ struct force {
 	int64_t grace_ms;   /* ask: the time it has to stop */
 	const char *by;     /* the client that asks: record_about() */
 	int64_t ttl_ms;     /* its T; 0: unknown */
-	int64_t seen;       /* the counter when it was last seen to hold the
-			       lock; 0: it was not, or the lock is foreign */
+	int64_t seen;       /* the counter when it was seen to hold the lock;
+			       0: it was not, or the lock is foreign */
 	const char *entry;  /* take: the end of its history entry: "by ...\n",
 			       or "" */
 	bool alone;         /* there is one node */
@@ -75,7 +75,6 @@ enum forced {
 
 struct force_answer {
 	enum forced said;
-	int64_t counter;
 	int64_t ms;    /* ask: the time that is left to stop. Take: how long the
 			  lock is granted to the next waiter; 0: nobody waits */
 	int64_t asked; /* ask: the number of clients that were asked */
