@@ -765,7 +765,10 @@ static void check_waits(void)
 	int64_t limit_ms, longest;
 	int dead = 0;
 
-	if (w.us < w.quiet_us || w.us < w.slow_us || !slot_is_free()) {
+	/* (a force-release names the counter of its first look with each
+	 * question: if the clock is behind that, each looks like a new loss) */
+	if (w.us < w.quiet_us || w.us < w.slow_us || !slot_is_free() ||
+	    (w.backward_step && n_losses > 0 && w.us < forcer.until_us)) {
 		waiting = (struct waiting){.since_us = -1};
 		return;
 	}
