@@ -791,14 +791,16 @@ static void check_waits(void)
 		waiting.dead = dead;
 	if (waiting.longest_ms < longest)
 		waiting.longest_ms = longest;
-	/* (a loss may be noticed one poll later, and shuts from then on; of
-	 * several nodes, waiters whose rounds met go back in line, to 10 s from
-	 * now at most) */
+	/* (a loss may be noticed one poll later, and shuts from then on; if an
+	 * older state comes back after the clock was set back, its leases end T
+	 * after that; of several nodes, waiters whose rounds met go back in
+	 * line, to 10 s from now at most) */
 	limit_ms = waiting.longest_ms + HEARTBEAT_MS +
 		   (int64_t)GRANT_MS * (1 + waiting.dead) +
 		   (n_nodes > 1    ? 10000
 		    : n_losses > 0 ? HEARTBEAT_MS
-				   : 0);
+				   : 0) +
+		   (plot.rolled && w.backward_step ? waiting.longest_ms : 0);
 	if (w.us - waiting.since_us > limit_ms * 1180)
 		violated("a slot is free, and nobody gets it for %" PRId64
 			 " ms; longest T %" PRId64 ", %d died in line",
