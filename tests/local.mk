@@ -212,7 +212,7 @@ check-interop: build-interop/installed
 # Two older ones on the same key: the last commit that kept a lock in several keys, and
 # one with this layout (from 1.0 on, 1.0). It needs the history of a clone.
 UPGRADE_FROM = 4daa7f0aca42f40b87116a101a0d2a9b0c710a91
-UPGRADE_WITHIN = fa19f3b1b8a7b22a94cbf2495214f8895de6642b
+UPGRADE_WITHIN = 1ba2e545bf32f1698c2d73707d24675602b2eb45
 build-old/redlock: COMMIT = $(UPGRADE_FROM)
 build-within/redlock: COMMIT = $(UPGRADE_WITHIN)
 build-old/redlock build-within/redlock:
