@@ -106,6 +106,17 @@ static void held_by(const struct ask *a, uint64_t whose, int64_t ticket,
 	lease_answer(&l, a, &answer, ms(t));
 }
 
+/* Granted by that server, in that slot. */
+static void granted_by(const struct ask *a, uint64_t server, int slot,
+		       int64_t t)
+{
+	struct answer answer = {.said = SAID_GRANTED,
+				.counter = 100,
+				.granted = {.slot = slot, .server = server}};
+
+	lease_answer(&l, a, &answer, ms(t));
+}
+
 static void broke(const struct ask *a, bool ran, int64_t t)
 {
 	lease_failed(&l, a, FAIL_UNAVAILABLE, ran, ms(t));
@@ -138,12 +149,24 @@ static int count(enum verb verb, int node, int chan)
 	return sum;
 }
 
+/* The last question to that node; an empty one: there is none. */
+static struct ask question_to(int node)
+{
+	struct ask ask = {.verb = VERB_NONE};
+
+	for (int i = 0; i < n_q; i++)
+		if (q[i].node == node)
+			ask = q[i];
+	return ask;
+}
+
 /* ---- one grant, and what it is worth ---- */
 
 static void test_first(void)
 {
 	static const int nodes[] = {1, 2, 3, 4, 5, 9};
 	static const int quorum[] = {1, 2, 2, 3, 3, 5};
+	uint64_t seq;
 
 	for (int i = 0; i < 6; i++) {
 		int asked = 0;
@@ -164,6 +187,13 @@ static void test_first(void)
 	is_int(l.state, LEASE_HELD, "one node: its grant is the lease");
 	is_int(l.fence, 100, "and its counter the fence");
 	is_int(asks(1), 0, "nothing more is asked");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	seq = q[0].seq;
+	lease_init(&l, &l.conf, ms(1));
+	asks(1);
+	ok(q[0].seq > seq, "a process that starts later has larger numbers");
 }
 
 static void test_stamp(void)
@@ -258,11 +288,23 @@ static void test_refresh(void)
 		     &(struct answer){.said = SAID_GRANTED, .counter = 120},
 		     ms(T / 3 + 1));
 	is_int(l.fence, 100, "and its fence stays");
+
+	begin(2, T, FOREVER);
+	l.conf.slots = 2;
+	asks(0);
+	granted_by(&q[0], 0, 1, 1);
+	granted_by(&q[1], 0, 1, 1);
+	lease_hurry(&l, -1, ms(T / 3));
+	is_int(asks(T / 3), 2, "both of two nodes are asked again");
+	ok(q[0].acquire.only == 1 + 1 && q[1].acquire.only == 1 + 1,
+	   "for the slot that we have");
 }
 
 /* The longest lease that any node tells is how long one may have forgotten. */
 static void test_guard(void)
 {
+	struct ask third;
+
 	begin(3, T, FOREVER);
 	l.guard_ms = T;
 	asks(0);
@@ -285,6 +327,29 @@ static void test_guard(void)
 	asks(4);
 	is_int(count(VERB_RELEASE, 0, -1) + count(VERB_RELEASE, 1, -1), 2,
 	       "and given back, should we leave");
+
+	/* the others decided the round, so the third is asked no more */
+	begin(3, T, FOREVER);
+	l.guard_ms = T;
+	asks(0);
+	third = q[2];
+	for (int i = 0; i < 2; i++)
+		lease_answer(&l, &q[i],
+			     &(struct answer){
+				     .said = SAID_BUSY,
+				     .counter = 100,
+				     .busy = {.pttl_ms = T,
+					      .holder_ttl_ms = (int64_t)30 * T,
+					      .place = 1}},
+			     ms(1));
+	asks(1);
+	lease_answer(&l, &listening, &(struct answer){.said = SAID_WOKEN},
+		     ms(2));
+	is_int(asks(2), 1, "the one that woke us is asked");
+	reply(&third, SAID_GRANTED, 100, 3);
+	is_int(asks(3), 1, "the third grants, but by the shorter guard");
+	ok(q[0].node == 2 && q[0].guard_ms == (int64_t)30 * T,
+	   "and is asked again at once");
 }
 
 /* ---- renewal ---- */
@@ -708,7 +773,7 @@ static void test_listening(void)
 
 static void test_woken(void)
 {
-	struct ask first;
+	struct ask first, second;
 	int64_t t;
 
 	stand_in_line(FOREVER);
@@ -781,6 +846,21 @@ static void test_woken(void)
 	busy(1, T, false, 5003);
 	is_int(asks(5003), 1, "and is not forgotten");
 	is_int(q[0].verb, VERB_ACQUIRE, "the answer was older than the word");
+
+	begin(3, T, FOREVER);
+	asks(0);
+	reply(&q[0], SAID_BUSY, 100, 1);
+	reply(&q[1], SAID_BUSY, 100, 1);
+	asks(1);
+	first = listening;
+	t = next(1);
+	lease_answer(&l, &first, &(struct answer){.said = SAID_WOKEN}, ms(t));
+	second = question_to(first.node);
+	reply(&second, SAID_BUSY, 100, t + 1);
+	is_int(l.state, LEASE_ASKING, "the others may still decide");
+	is_int(asks(t + 1), 1, "the node that sent a word meanwhile");
+	ok(q[0].verb == VERB_ACQUIRE && q[0].node == first.node,
+	   "is asked again");
 }
 
 static void test_no_blpop(void)
@@ -965,6 +1045,11 @@ static void test_label(void)
 	ok(l.end == END_NONE && l.state != LEASE_ASKING &&
 		   l.state != LEASE_WAITING,
 	   "if two grant it, the one knows an earlier run");
+
+	begin(3, T, FOREVER);
+	asks(0);
+	same_label(&q[1], 1);
+	is_int(l.end, END_DONE, "without a label, one is enough");
 }
 
 /* A copy of an old question learns nothing of a loss in between. */
@@ -1096,6 +1181,7 @@ static void test_heal(void)
 
 static void test_refused(void)
 {
+	struct ask first;
 	int64_t t;
 
 	begin(1, T, FOREVER);
@@ -1113,6 +1199,14 @@ static void test_refused(void)
 	is_int(next(t + 1), t + 1 + 1000, "it is retried as any failure");
 	reply(&q[0], SAID_YES, 100, t + 1002);
 	is_int(credited_at(), t + 1001, "and may be put right");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	first = q[0];
+	asks(NODE_TIMEOUT);
+	is_int(l.state, LEASE_WAITING, "an answer is late");
+	lease_failed(&l, &first, FAIL_REFUSED, false, ms(NODE_TIMEOUT + 1));
+	is_int(l.end, END_REFUSED, "and says that we are refused");
 }
 
 static void test_step(void)
@@ -1343,6 +1437,8 @@ static void test_inherit(void)
 /* The release was not answered for as long as the holder waits. */
 static void test_go_on(void)
 {
+	int64_t t;
+
 	for (int nodes = 1; nodes <= 3; nodes += 2) {
 		hold(nodes, T, 1);
 		lease_release(&l, ms(50));
@@ -1364,6 +1460,19 @@ static void test_go_on(void)
 		(void)asks(51);
 		ok(!lease_go_on(&l, ms(60)), "all was released: nor here");
 	}
+
+	/* a renewal that was not answered may have run */
+	hold(1, T, 1);
+	t = next(1);
+	lease_release(&l, ms(t + 1));
+	(void)asks(t + 51);
+	(void)asks(t + 1001);
+	is_int(l.state, LEASE_OVER, "given up while a renewal is unanswered");
+	ok(lease_go_on(&l, ms(t + 1100)), "goes on");
+	(void)asks(t + T - 1);
+	is_int(l.state, LEASE_RELEASING, "until the renewed lease is over");
+	(void)asks(t + T);
+	is_int(l.state, LEASE_OVER, "and no longer");
 }
 
 /* Nobody answers: the command is dead already, so there is time; and other
@@ -1463,6 +1572,15 @@ static void test_claim(void)
 	is_int(next(12) < 12 + KEEP, 1,
 	       "what was granted is kept for a moment");
 	ok(count(VERB_ACQUIRE, 0, -1), "and the others are asked for again");
+
+	begin(3, T, 0);
+	asks(0);
+	reply(&q[0], SAID_GRANTED, 100, 1);
+	reply(&q[1], SAID_GRANTED, 103, 10);
+	is_int(asks(10), 2, "-n: the claim");
+	is_int(asks(10 + NODE_TIMEOUT - 1), 2,
+	       "which has the time of a round, and is repeated");
+	ok(l.state == LEASE_CLAIMING && l.fence == 103, "to the end of it");
 }
 
 /* One of three is ours, the others are somebody's. */
@@ -1542,6 +1660,118 @@ static void test_minority(void)
 	is_int(l.state, LEASE_WAITING, "then the one is kept for a moment");
 }
 
+static void in_line(const struct ask *a, int64_t ticket, int64_t t)
+{
+	struct answer answer = {.said = SAID_BUSY,
+				.counter = 100,
+				.busy = {.pttl_ms = T,
+					 .holder = 8 + (unsigned int)a->node,
+					 .age_ms = 5000,
+					 .ticket = a->node == 0 ? ticket : 700,
+					 .place = 1}};
+
+	lease_answer(&l, a, &answer, ms(t));
+}
+
+/* A copy was granted, and then the first question was answered: it had put us
+ * in line. The grant is given back. */
+static void test_minority_in_line(void)
+{
+	struct ask first, copy;
+	int64_t t;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	first = q[1];
+	t = next(0);
+	copy = question_to(1);
+	reply(&copy, SAID_GRANTED, 100, t);
+	reply(&first, SAID_BUSY, 100, t);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node != 1)
+			held_by(&q[k], 8, 900, 5000, t);
+	asks(t);
+	is_int(count(VERB_RELEASE, 1, -1), 1, "a minority is given back");
+	copy = question_to(1);
+	ok(!copy.release.queued, "but not our place in its line");
+	reply(&copy, SAID_YES, 101, t + 1);
+	lease_release(&l, ms(t + 1));
+	asks(t + 1);
+	copy = question_to(1);
+	ok(copy.verb == VERB_RELEASE && copy.release.queued,
+	   "which we leave at the end");
+}
+
+/* A grant that is asked for once more, on both connections, and given back. */
+static void test_minority_asked_twice(void)
+{
+	struct ask first, third;
+	int64_t t;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	first = q[1];
+	held_by(&q[0], 8, 900, 5, 1);
+	asks(NODE_TIMEOUT);
+	t = next(NODE_TIMEOUT);
+	is_int(count(VERB_ACQUIRE, 1, 1), 1, "asked on both connections");
+	third = question_to(2);
+	reply(&first, SAID_GRANTED, 100, t + 1);
+	asks(t + NODE_TIMEOUT);
+	t = next(t + NODE_TIMEOUT);
+	is_int(count(VERB_ACQUIRE, 1, 0), 1, "one grants, and is asked again");
+	held_by(&q[0], 8, 900, 5000, t + 1);
+	held_by(&third, 8, 900, 5000, t + 1);
+	asks(t + 1);
+	ok(count(VERB_RELEASE, 1, 0) == 1 && count(VERB_RELEASE, 1, 1) == 1,
+	   "given back behind each of the two questions");
+}
+
+/* One of three was granted, and is given back. */
+static void test_minority_given_back(void)
+{
+	struct ask release;
+	int64_t t;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	in_line(&q[0], 5000, 1);
+	reply(&q[1], SAID_GRANTED, 100, 1);
+	held_by(&q[2], 8, 900, 5000, 1);
+	asks(1);
+	is_int(count(VERB_RELEASE, 1, -1), 1, "one line has us further back");
+	next(1);
+	ok(question_to(1).acquire.newcomer &&
+		   question_to(1).acquire.ticket == 700,
+	   "where we were in no line we come anew");
+
+	split(8, 8, 900, 5000);
+	asks(1);
+	release = q[0];
+	t = next(1);
+	is_int(count(VERB_ACQUIRE, 1, -1), 1, "asked for again");
+	broke(&release, true, t);
+	asks(t + NODE_TIMEOUT);
+	is_int(count(VERB_RELEASE, 1, -1), 0,
+	       "a release that was lost before that is not repeated");
+
+	split(8, 8, 900, 5000);
+	asks(1);
+	t = next(1);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node != 1)
+			held_by(&q[k], 8, 900, 5000, t);
+	asks(t);
+	lease_answer(&l, &listening, &(struct answer){.said = SAID_WOKEN},
+		     ms(t + 1));
+	is_int(asks(t + 1), 1, "one of them has news");
+	held_by(&q[0], 8, 900, 5000, t + 2);
+	is_int(asks(t + 2), 0, "which says nothing of the others");
+	(void)next(t + 2);
+	ok(question_to(1).acquire.looks,
+	   "what we left to the holder stays theirs");
+}
+
 /* A run inside the holder that does not know of it ends after its first look,
  * and must have asked nobody to stop. */
 static void test_replaces(void)
@@ -1573,19 +1803,6 @@ static void test_replaces(void)
 		asks(t);
 	is_int(l.node[1].vote, VOTE_BACK, "what is given back");
 	ok(l.stop_by.ms == NEVER.ms, "is not to stop any more");
-}
-
-static void in_line(const struct ask *a, int64_t ticket, int64_t t)
-{
-	struct answer answer = {.said = SAID_BUSY,
-				.counter = 100,
-				.busy = {.pttl_ms = T,
-					 .holder = 8 + (unsigned int)a->node,
-					 .age_ms = 5000,
-					 .ticket = a->node == 0 ? ticket : 700,
-					 .place = 1}};
-
-	lease_answer(&l, a, &answer, ms(t));
 }
 
 /* Node 0 has put us further back. Its line and that of node 1, which is ours
@@ -1634,17 +1851,6 @@ static void test_stand_back(void)
 	       "by ten seconds where nothing was given back");
 	is_int(stood_back(5000, true, 1), 700,
 	       "a superseding waiter stays there");
-}
-
-/* Granted by that server, in that slot. */
-static void granted_by(const struct ask *a, uint64_t server, int slot,
-		       int64_t t)
-{
-	struct answer answer = {.said = SAID_GRANTED,
-				.counter = 100,
-				.granted = {.slot = slot, .server = server}};
-
-	lease_answer(&l, a, &answer, ms(t));
 }
 
 /* What a node granted before and has given to somebody since. */
@@ -1975,6 +2181,96 @@ static void test_slots_met(void)
 	ok(t >= 0 && t < KEEP + KEEP, "as soon as the minority is given back");
 }
 
+/* One node grants a slot, and somebody has it when we ask again. */
+static int64_t slot_in_vain(int slot, int node, int64_t t)
+{
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node == node)
+			granted_by(&q[k], 0, slot, t);
+		else
+			held_by(&q[k], 8 + (unsigned int)k, 800, 5, t);
+	t = next(t);
+	is_int(n_q, 3, "all are asked");
+	is_int(q[0].acquire.only, slot + 1, "for the slot that one granted");
+	for (int k = 0; k < n_q; k++)
+		held_by(&q[k], 8 + (unsigned int)k, 800, 5, t);
+	is_int(l.only, 0, "it is taken: any slot will do");
+	return t;
+}
+
+static void test_slots_taken(void)
+{
+	int64_t t, from;
+
+	begin(3, T, FOREVER);
+	l.conf.slots = 3;
+	asks(0);
+	from = slot_in_vain(2, 0, 1);
+	t = next(from);
+	ok(t <= from + 20, "soon");
+	from = slot_in_vain(0, 1, t);
+	ok(next(from) <= from + 40, "the lowest slot, too");
+}
+
+/* One node, which is to join us to an outer hold of half a second. */
+static void begin_inside_one(void)
+{
+	struct lease_conf conf = {.nodes = 1,
+				  .ttl_ms = T,
+				  .node_timeout_ms = NODE_TIMEOUT,
+				  .wait_ms = FOREVER,
+				  .seed = 20,
+				  .outer = {.token = "outer",
+					    .fence = 50,
+					    .ttl_ms = 500,
+					    .here = true}};
+
+	lease_init(&l, &conf, ms(0));
+	asks(0);
+	ok(q[0].joins, "one node is asked to join the outer hold");
+}
+
+static void test_joins_one(void)
+{
+	struct ask first, second;
+	int64_t t;
+
+	begin_inside_one();
+	is_int(q[0].seen, 50, "data may be lost: it is told the outer fence");
+	reply(&q[0], SAID_GUARDED, 60, 1);
+	next(1);
+	is_int(q[0].seen, 60, "later the counter that it told us");
+
+	begin_inside_one();
+	reply(&q[0], SAID_NO, 60, 1);
+	is_int(asks(1), 1, "there is no outer hold: it is asked at once");
+	ok(!q[0].joins, "for a hold of our own");
+
+	begin_inside_one();
+	reply(&q[0], SAID_VANISHED, 60, 1);
+	is_int(next(1), 1 + 25, "it vanished: its holder may set it again");
+	ok(q[0].joins, "and we join then");
+	reply(&q[0], SAID_GRANTED, 60, 27);
+	ok(l.state == LEASE_HELD && l.nest == NEST_JOINED, "as we do");
+	lease_hurry(&l, -1, ms(T / 3));
+	asks(T / 3);
+	reply(&q[0], SAID_VANISHED, 60, T / 3);
+	is_int(next(T / 3), T / 3 + 25, "it vanishes once more");
+	ok(q[0].joins, "and its holder has as much time as before");
+
+	begin_inside_one();
+	first = q[0];
+	asks(NODE_TIMEOUT);
+	t = next(NODE_TIMEOUT);
+	second = q[0];
+	ok(second.joins && second.seq != first.seq, "it is asked once more");
+	reply(&first, SAID_NO, 60, t + 1);
+	ok(!lease_joins(&l), "the first answer is no");
+	reply(&second, SAID_GRANTED, 60, t + 2);
+	ok(l.state == LEASE_HELD && l.nest == NEST_JOINED,
+	   "the second one joins us all the same");
+}
+
 static void begin_inside(int64_t wait) /* a run that holds the lock */
 {
 	struct lease_conf conf = {.nodes = 3,
@@ -2035,6 +2331,14 @@ static void test_joins_what_ended(void)
 	reply(&q[1], SAID_NO, 100, 1);
 	is_int(asks(1), 3, "it has ended: all are asked");
 	ok(!q[0].joins, "for a hold of our own");
+
+	/* that round has as much time as the nodes need */
+	begin_inside(0);
+	for (int k = 0; k < 3; k++)
+		reply(&q[k], SAID_NO, 100, 200);
+	is_int(asks(200), 3, "slow nodes: all are asked");
+	asks(400);
+	is_int(l.state, LEASE_ASKING, "and waited for");
 }
 
 /* One has it, one is down, and one answers when the round is over. */
@@ -2373,6 +2677,12 @@ static void test_twins(void)
 		if (q[k].node == 1)
 			reply(&q[k], SAID_NO, 105, t + 1);
 	is_int(l.state, LEASE_LOST, "and counts no more: one server is left");
+
+	begin(3, T, FOREVER);
+	asks(0);
+	granted_by(&q[2], 11, 0, 1);
+	granted_by(&q[1], 11, 0, 1);
+	ok(l.twin[0] == 1 && l.twin[1] == 2, "they are told in order");
 }
 
 /* --max-renewals: from when something runs. */
@@ -2788,6 +3098,9 @@ int main(void)
 	TEST(fast);
 	TEST(claim);
 	TEST(minority);
+	TEST(minority_in_line);
+	TEST(minority_asked_twice);
+	TEST(minority_given_back);
 	TEST(stand_back);
 	TEST(taken_since);
 	TEST(slots);
@@ -2801,6 +3114,8 @@ int main(void)
 	TEST(joins_readers_unheard, false);
 	TEST(joins_readers_unheard, true);
 	TEST(slots_met);
+	TEST(slots_taken);
+	TEST(joins_one);
 	TEST(joins_in_vain);
 	TEST(ends);
 	TEST(joins_what_ended);
