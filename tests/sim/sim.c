@@ -343,7 +343,8 @@ static void check_entry(int i, int node, int slot, bool again)
 
 static int class_of(int64_t ttl)
 {
-	return ttl > 2 * w.T ? 2 : ttl > w.T ? 1 : 0;
+	/* (who knows of what is left of a longer one knows of less) */
+	return ttl >= 8 * w.T ? 2 : ttl >= 2 * w.T ? 1 : 0;
 }
 
 /* `token` is granted the lock. Notes which tokens this node has forgotten, in
@@ -684,7 +685,9 @@ static void check_slots(int node)
 		moved = strtoll(rest, &rest, 10);
 		(void)strtoll(rest, &rest, 10);
 		last = token_of(rest);
+		/* (a slot that was taken after its entries is free) */
 		if (count == 0 || !entry_at(r, last, &of, &fence, &hold) ||
+		    fence < moved ||
 		    strtoll(hold, NULL, 10) <= wall_us(node) / 1000)
 			continue;
 		if (of != n) /* the slot counts as free */
