@@ -212,7 +212,7 @@ check-interop: build-interop/installed
 # Two older ones on the same key: the last commit that kept a lock in several keys, and
 # one with this layout (from 1.0 on, 1.0). It needs the history of a clone.
 UPGRADE_FROM = 4daa7f0aca42f40b87116a101a0d2a9b0c710a91
-UPGRADE_WITHIN = 1ba2e545bf32f1698c2d73707d24675602b2eb45
+UPGRADE_WITHIN = 1a1540abe6c3dfba1404cf352dcfdf57e0a29e7a
 build-old/redlock: COMMIT = $(UPGRADE_FROM)
 build-within/redlock: COMMIT = $(UPGRADE_WITHIN)
 build-old/redlock build-within/redlock:
