@@ -1122,6 +1122,17 @@ static int nodes_with(int token)
 	return n;
 }
 
+/* It may have a later one than it came with: who stood back takes a new one. */
+static int64_t ticket_of(const struct client *c)
+{
+	int64_t ticket = tokens[c->token].conf.ticket;
+
+	for (int k = 0; k < n_nodes; k++)
+		if (c->lease.node[k].line.ticket > ticket)
+			ticket = c->lease.node[k].line.ticket;
+	return ticket;
+}
+
 /* P5 on several nodes. Each serves its own line in order, so who is in line on
  * a quorum is passed by one that came later only if they divided the nodes
  * between them, and the earlier one stood back. Then the later one goes first
@@ -1140,7 +1151,7 @@ static void check_passed(int who)
 		    is_cut_off(o) || other->lined_us < 0 ||
 		    (!w.gentle && other->lined_us < from_us) ||
 		    t->came_us <= other->lined_us ||
-		    t->conf.ticket <= other->conf.ticket ||
+		    t->conf.ticket <= ticket_of(o) ||
 		    nodes_with(o->token) >= lease_quorum(n_nodes))
 			continue;
 		if (++other->passed > PASSED_MOST)
