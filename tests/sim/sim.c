@@ -1136,8 +1136,8 @@ static int64_t ticket_of(const struct client *c)
 /* P5 on several nodes. Each serves its own line in order, so who is in line on
  * a quorum is passed by one that came later only if they divided the nodes
  * between them, and the earlier one stood back. Then the later one goes first
- * once, not again and again. Judged where nothing fails. (Of several that a
- * quorum has served at once, any may start first.) */
+ * once, not again and again. Readers pass no readers. Judged where nothing
+ * fails. (Of several that a quorum has served at once, any may start first.) */
 static void check_passed(int who)
 {
 	const struct token *t = &tokens[w.client[who].token];
@@ -1152,6 +1152,7 @@ static void check_passed(int who)
 		    (!w.gentle && other->lined_us < from_us) ||
 		    t->came_us <= other->lined_us ||
 		    t->conf.ticket <= ticket_of(o) ||
+		    (t->conf.shared && other->conf.shared) ||
 		    nodes_with(o->token) >= lease_quorum(n_nodes))
 			continue;
 		if (++other->passed > PASSED_MOST)
