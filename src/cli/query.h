@@ -68,8 +68,7 @@ void snapshot_take(struct query *query, struct snapshot *s,
  * servers it does not vote; alone, it is shown, and each verb says what it is.
  */
 /* A server has answered; `master`: of a replica, or "", also without an answer.
- * Returns why its answer
- * does not count; or FAIL_NONE. */
+ * Returns why its answer does not count; or FAIL_NONE. */
 struct fail query_heard(struct query *query, int node, const char *master);
 /* The master, from an answer to INFO. */
 const char *query_master(const struct reply *info, char buf[MASTER_SHOWN]);

@@ -49,8 +49,8 @@ struct table {
 void table_begin(struct table *t, int columns);
 void table_cell(struct table *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Sets the widths for a terminal of so many columns. Returns the room of the
- * last one, if that is to be wrapped. */
+/* Sets the widths so that a row fits on the terminal. Returns the room of the
+ * last column, if that is to be wrapped. */
 int table_fit(struct table *t, int columns);
 void table_free(struct table *t);
 /* Prints the table, `indent` before each row, and frees it. -1: out of memory;

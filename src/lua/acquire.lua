@@ -47,15 +47,15 @@ local only = ARG.only ~= '-1' and ARG.only + 0
 local ttl, supersedes, high = own.ttl, own.supersedes, own.high
 local came = L.us - (high and LEAD or 0)
 local why, looks = '', ARG.look == '1'
--- How it ends. Whoever gets the lock or had it already; if memory is full, a newcomer
--- does not.
+-- The answers. The caller has the lock, now or already. (If memory is full, a
+-- newcomer's first write fails, and it has not.)
 local function granted(e)
 	local s, stop, by = slot(L, e.n), -1, ''
 	if e == L.mine or ARG.outer ~= '' then
 		stop, by = stop_of(L, s, L.token)
 	end
 	-- (this is a first write, too: see save.lua)
-	-- Who joins the run around it asks without its ticket, but may have one.
+	-- A run that joins the one around it asks without its ticket, but may have one.
 	if ticket > 0 or e == L.mine or ARG.outer ~= '' then
 		line('zrem', L.token .. ' ' .. L.identity, L.token)
 	end

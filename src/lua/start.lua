@@ -33,7 +33,7 @@
 --   hold:TOKEN "ENDS NUMBER FLAG", an entry: the end of the lease, the largest
 --              number of a request that touched it, and "h" while it is handed
 --              over and not claimed, "r" while only --min-hold keeps it
---   who:TOKEN  "SLOT FENCE SINCE TTL\nSTANDING", the part of the entry that
+--   who:TOKEN  "SLOT FENCE SINCE TTL\nIDENTITY", the part of the entry that
 --              does not change; IDENTITY: see line.lua
 --   readers    "FROM TO": only readers came and left while the counter went from
 --              FROM to TO, the MOVED of slot 0

@@ -84,8 +84,8 @@ union block {
 	long double any;
 };
 
-/* Lua's memory. A script makes and drops so many small things that malloc took
- * a fifth of a schedule. */
+/* Lua's memory: scripts allocate and free small blocks all the time, for which
+ * malloc took a fifth of a schedule. */
 struct pool {
 	union block *free[GRAINS + 1]; /* by size */
 	union block *slabs;

@@ -97,8 +97,8 @@ struct token {
 	int64_t came_us;    /* it began */
 	unsigned int lines; /* nodes where it has been in line: bits */
 	int64_t lined_us;   /* they are a quorum since; -1: they are not */
-	int passed;         /* by so many that came after that */
-	bool taken;         /* without asking, or after a loss of data */
+	int passed; /* how many that came later have started before it */
+	bool taken; /* without asking, or after a loss of data */
 	/* one server: it was granted the lock after a loss that nobody had
 	 * noticed, in which this token was forgotten; 0: it was not */
 	int64_t met_us[TOKENS_MAX];
