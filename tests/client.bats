@@ -1600,6 +1600,7 @@ write_storm() { # FILE
 	cat >"$1" <<-'PY'
 		import fcntl, os, signal, sys, time
 		signal.signal(signal.SIGTERM, signal.SIG_IGN)
+		signal.signal(signal.SIGCHLD, signal.SIG_IGN) # or zombies fill the machine
 		os.setsid() if os.getpid() != os.getsid(0) else None
 		lock = open(sys.argv[1] + ".lock", "w")
 		fcntl.flock(lock, fcntl.LOCK_EX)
@@ -1633,7 +1634,7 @@ namespace_dies_with_both() { # root|user
 	chmod 777 "$(readlink -f "$T/a.sock")"
 	write_storm "$T/storm.py"
 	# shellcheck disable=SC2086 # words
-	"${as[@]}" "$REDLOCK" -u "$url" -k job -t 15s -- $recipe \
+	"${as[@]}" "$REDLOCK" -u "$url" -k job -t 4s -- $recipe \
 		nice -n 19 python3 "$T/storm.py" "$T/storm" "$T/go" \
 		2>"$T/err" 3>&- &
 	tool=$!
