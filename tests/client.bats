@@ -1594,7 +1594,7 @@ take_recipe() { # [OPTION of redlock's user]
 	"${as[@]}" $recipe true 2>/dev/null ||
 		skip "$1 may not make PID namespaces here"
 }
-# A session of its own, and twenty processes that fork without end after $2 is
+# A session of its own, and six processes that fork without end after $2 is
 # there. They hold a lock on $1.lock until the last of them is dead.
 write_storm() { # FILE
 	cat >"$1" <<-'PY'
@@ -1605,7 +1605,7 @@ write_storm() { # FILE
 		lock = open(sys.argv[1] + ".lock", "w")
 		fcntl.flock(lock, fcntl.LOCK_EX)
 		waits, goes = os.pipe()
-		for i in range(20):
+		for i in range(6):
 		    if os.fork() == 0:
 		        os.setsid()
 		        os.close(goes)
@@ -1634,7 +1634,7 @@ namespace_dies_with_both() { # root|user
 	chmod 777 "$(readlink -f "$T/a.sock")"
 	write_storm "$T/storm.py"
 	# shellcheck disable=SC2086 # words
-	"${as[@]}" "$REDLOCK" -u "$url" -k job -t 4s -- $recipe \
+	"${as[@]}" "$REDLOCK" -u "$url" -k job -t 8s -- $recipe \
 		nice -n 19 python3 "$T/storm.py" "$T/storm" "$T/go" \
 		2>"$T/err" 3>&- &
 	tool=$!
