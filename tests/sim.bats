@@ -66,7 +66,7 @@ some() {
 
 @test "each broken twin of the short cut is noticed" {
 	need_lua
-	run -0 "$sim" --plain-twins 400000 7
+	run -0 "$sim" --plain-twins 400000
 }
 
 @test "the scripts mean the same without their blanks" {

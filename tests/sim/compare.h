@@ -16,6 +16,6 @@ int compare_server(const char *socket, uint64_t steps, uint64_t seed);
  * without it, both on redis.c. */
 int compare_plain(uint64_t steps, uint64_t seed);
 /* Each broken twin of the short cut is noticed within so many steps. */
-int compare_plain_twins(uint64_t steps, uint64_t seed);
+int compare_plain_twins(uint64_t steps);
 
 #endif

@@ -11,7 +11,7 @@
  *                                             caught within N
  *   sim --differ SOCKET STEPS SEED            redis.c against a real server
  *   sim --plain STEPS SEED                    the short cut against the rest
- *   sim --plain-twins STEPS SEED              and its broken twins
+ *   sim --plain-twins STEPS                   and its broken twins
  *   sim --rules FILE                          what the scripts answer: rules.h
  *   sim --same FILE FILE                      whether two scripts compile to
  *                                             the same code
@@ -1801,7 +1801,7 @@ static const struct twin {
 	{"a node is repaired before others have shown who has the lock",
 	 3,
 	 {{0}},
-	 0},
+	 31},
 	{"nothing is shut after a loss of data",
 	 1,
 	 {{"L.shut=max(L.shut,since+ms)", ""}},
@@ -1898,7 +1898,7 @@ static const struct twin {
 	{"no restart guard",
 	 3,
 	 {{"local rest=young_for(L,ARGV[18]+0)", "local rest=0"}},
-	 46},
+	 76},
 	{"an earlier grant begins though it is shut",
 	 1,
 	 {{"if L.now>=L.shut or ARGV[11]~='' then", "if true then"}},
@@ -1910,7 +1910,7 @@ static const struct twin {
 	{"a renewal goes on in another slot",
 	 1,
 	 {{"and(L.number==0 or e.n==ARGV[10]+0)then", "then"}},
-	 97},
+	 184},
 	{"a forced client goes on, and its entry stays",
 	 1,
 	 {{"s.family~='-' and e.fence>=s.moved and e", "e"},
@@ -1944,7 +1944,7 @@ static const struct twin {
 	{"a lease outlives a clock that was set back",
 	 1,
 	 {{"ends=min(ends+0,latest)", "ends=ends+0"}},
-	 0},
+	 751},
 	{"a key is shut for longer if the clock was set back",
 	 1,
 	 {{"if lost>L.now then", "if false then"}},
@@ -1953,7 +1953,7 @@ static const struct twin {
 	 1,
 	 {{"family=='shared:'and quiet_since(L,s)or s.moved",
 	   "family=='shared:'and 0 or s.moved"}},
-	 0},
+	 813},
 	{"who comes late is counted twice",
 	 1,
 	 {{"drop(L,L.token)leave(L,s,L.token)put_slot(L,s)", ""}},
@@ -2113,10 +2113,10 @@ int main(int argc, char **argv)
 		return rules_check(argv[2]);
 	if (strcmp(what, "--same") == 0)
 		return same_code(argv[2], argv[3]);
+	if (argc == 3 && strcmp(argv[1], "--plain-twins") == 0)
+		return compare_plain_twins(n[2]);
 	if (strcmp(what, "--plain") == 0)
 		return compare_plain(n[2], n[3]);
-	if (strcmp(what, "--plain-twins") == 0)
-		return compare_plain_twins(n[2], n[3]);
 	if (argc > 4 && strcmp(what, "--differ") == 0)
 		return compare_server(argv[2], n[3], n[4]);
 	return world_main(argc, argv, &n_nodes);
