@@ -28,9 +28,10 @@ self=$PWD/scripts/prove-release.sh
 : "${FUZZ_SECONDS:=600}"          # each target
 : "${FAULTS_HOLDS:=30000}"
 : "${FAULTS_SECONDS:=300}"        # at a time, until there were so many holds
+: "${SOAK_SECONDS:=7200}"
 parameters="SIM_ONE=$SIM_ONE SIM_THREE=$SIM_THREE SIM_FIVE=$SIM_FIVE
 COMPARE_STEPS=$COMPARE_STEPS HOSTILE_RUNS=$HOSTILE_RUNS FUZZ_SECONDS=$FUZZ_SECONDS
-FAULTS_HOLDS=$FAULTS_HOLDS"
+FAULTS_HOLDS=$FAULTS_HOLDS SOAK_SECONDS=$SOAK_SECONDS"
 
 # NAME MINUTES TARGET: the time limit, and the target of ./bootstrap whose packages
 # the leg needs
@@ -56,6 +57,7 @@ valgrind              90   check-valgrind
 hostile              120   check-hostile
 fuzz                 120   fuzz
 faults               180   check-faults
+soak                 150   check
 upgrade               30   check-upgrade
 versions-redis-6.0    60   check-versions
 versions-redis-6.2    60   check-versions
@@ -110,6 +112,7 @@ run_leg() { # NAME
 	hostile) make check-hostile HOSTILE_RUNS="$HOSTILE_RUNS" HOSTILE_SEED="$SEED" ;;
 	fuzz) fuzz ;;
 	faults) faults ;;
+	soak) make check-soak SOAK_SECONDS="$SOAK_SECONDS" ;;
 	upgrade) make check-upgrade ;;
 	versions-*) make check-versions VERSIONS="${1#versions-}" ;;
 	systems-*) make check-systems SYSTEMS="${1#systems-}" ;;

@@ -147,6 +147,10 @@ check-hostile:
 	/usr/bin/python3 $(srcdir)/tests/hostile/hostile.py \
 		--runs $(HOSTILE_RUNS) $(HOSTILE_SEED:%=--seed %) \
 		build-hostile/redlock
+SOAK_SECONDS = 7200
+check-soak: all
+	/usr/bin/python3 $(srcdir)/tests/soak/soak.py \
+		--seconds $(SOAK_SECONDS) $(abs_builddir)/redlock
 mutants: mutants-by-turns
 	+$(call configured,mutants) && scripts/mutants.sh tests/mutants
 # Every single place of the Lua, and a sample of the lease: scripts/mutants.py.
@@ -281,7 +285,7 @@ format:
 completions: redlock
 	/usr/bin/python3 -IS $(srcdir)/scripts/completions.py ./redlock $(srcdir)
 
-.PHONY: check-asan check-asan-short check-faults check-hiredis1 check-hostile \
+.PHONY: check-asan check-asan-short check-faults check-hiredis1 check-hostile check-soak \
 	check-interop check-sim check-strict check-systems check-tsan check-unit \
 	check-upgrade check-valgrind check-versions compatibility completions format fuzz lint model \
 	mutants mutants-by-turns mutants-core mutants-lua prove \

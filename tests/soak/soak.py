@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""soak.py [--seconds N] [--rate R] [--keys K] REDLOCK
+
+Starts R short runs a second (200) on three servers for N seconds (7200), on K keys
+(50), so that some have to wait, beside one holder and one waiter that live as long.
+Prints a line a minute: runs so far, and the memory of the servers and of these two.
+
+The status is 1 if a run ended with another status than 0, if two runs held one key at
+once, or if anything needs more memory at the end than after a sixth of the time:
+servers 5 %, redlock and its guard 64 kB."""
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SERVERS = 3
+# What a run does: whoever finds the file locked says so with status 99.
+COMMAND = ["flock", "-n", "-E", "99"]
+
+
+def wait_until(what, seconds=20):
+    end = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > end:
+            sys.exit("soak: waited in vain")
+        time.sleep(0.02)
+
+
+class Server:
+    def __init__(self, place):
+        self.socket = place + ".sock"
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", "0", "--unixsocket", self.socket,
+             "--save", "", "--dir", os.path.dirname(place)],
+            stdout=subprocess.DEVNULL)
+        wait_until(lambda: self.ask("ping") == "PONG")
+
+    def ask(self, *words):
+        return subprocess.run(["redis-cli", "-s", self.socket, *words],
+                              capture_output=True, text=True).stdout.strip()
+
+    def memory(self):
+        """kB, without what the allocator keeps, and the number of keys"""
+        for line in self.ask("info", "memory").splitlines():
+            if line.startswith("used_memory:"):
+                used = int(line.split(":")[1]) // 1024
+        return used, int(self.ask("dbsize"))
+
+
+def private(pid):
+    """kB of memory that a process shares with no other"""
+    with open(f"/proc/{pid}/smaps_rollup") as f:
+        return sum(int(line.split()[1]) for line in f
+                   if line.startswith(("Private_Clean", "Private_Dirty")))
+
+
+def children(pid):
+    return [int(p) for p in subprocess.run(
+        ["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split()]
+
+
+class Soak:
+    def __init__(self, args, place):
+        self.args = args
+        self.place = place
+        self.servers = [Server(f"{place}/{i}") for i in range(SERVERS)]
+        self.urls = [w for s in self.servers for w in ("-u", "unix://" + s.socket)]
+        self.running = {}
+        self.statuses = {}
+        self.lasting = [self.redlock("-k", "kept", "-t", "3s", "--", "sleep", "1000000")]
+        wait_until(lambda: self.servers[0].ask("exists", "kept") == "1")
+        self.lasting.append(
+            self.redlock("-k", "kept", "-t", "3s", "--", "true"))
+
+    def redlock(self, *words):
+        # the servers are new, and forgot nothing
+        return subprocess.Popen([self.args.redlock, "-q", "--restart-guard", "off",
+                                 *self.urls, *words], stdin=subprocess.DEVNULL)
+
+    def begin(self, i):
+        key = f"k{i * 7919 % self.args.keys}"
+        run = self.redlock("-k", key, "-t", "30s", "--", *COMMAND,
+                           f"{self.place}/{key}.lock", "true")
+        self.running[run.pid] = run
+
+    def reap(self):
+        for pid, run in list(self.running.items()):
+            if run.poll() is not None:
+                self.statuses[run.returncode] = self.statuses.get(run.returncode, 0) + 1
+                del self.running[pid]
+
+    def sizes(self):
+        clients = []
+        for run in self.lasting:
+            if run.poll() is not None:
+                sys.exit(f"soak: the holder or the waiter ended with {run.returncode}")
+            clients += [private(run.pid)] + [private(p) for p in children(run.pid)[:1]]
+        return [s.memory() for s in self.servers], clients
+
+    def tell(self, began):
+        servers, clients = self.sizes()
+        print(f"{time.monotonic() - began:6.0f} s {sum(self.statuses.values()):8} runs, "
+              f"{len(self.running)} under way; servers "
+              + " ".join(f"{kb} kB ({keys} keys)" for kb, keys in servers)
+              + "; holder and waiter " + " ".join(map(str, clients)) + " kB", flush=True)
+        return servers, clients
+
+    def go(self):
+        began = time.monotonic()
+        last = began + self.args.seconds
+        minute, at_first, i = began, None, 0
+        while (now := time.monotonic()) < last:
+            # what could not begin in time is left out: the rate is an upper bound
+            due = int((now - began) * self.args.rate)
+            i = max(i, due - self.args.rate)
+            while i < due:
+                self.begin(i)
+                i += 1
+            self.reap()
+            if now >= minute:
+                self.tell(began)
+                minute += 60
+            if not at_first and now - began >= self.args.seconds / 6:
+                at_first = self.tell(began)
+            time.sleep(0.005)
+        while self.running and time.monotonic() < last + 60:
+            self.reap()
+            time.sleep(0.02)
+        return at_first, self.tell(began)
+
+    def end(self):
+        for process in self.lasting + list(self.running.values()):
+            process.send_signal(signal.SIGTERM)
+        for process in self.lasting:
+            process.wait()
+        for server in self.servers:
+            server.process.kill()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=int, default=7200)
+    parser.add_argument("--rate", type=int, default=200)
+    parser.add_argument("--keys", type=int, default=50)
+    parser.add_argument("redlock")
+    args = parser.parse_args()
+    args.redlock = os.path.abspath(args.redlock)
+    place = tempfile.mkdtemp(prefix="redlock-soak.")
+    soak = Soak(args, place)
+    try:
+        first, last = soak.go()
+        if soak.running:
+            print(f"soak: {len(soak.running)} runs are not over")
+    finally:
+        soak.end()
+        shutil.rmtree(place)
+    grown = [f"a server: {a[0]} -> {b[0]} kB" for a, b in zip(first[0], last[0])
+             if b[0] > a[0] * 1.05]
+    grown += [f"a client: {a} -> {b} kB" for a, b in zip(first[1], last[1])
+              if b > a + 64]
+    for line in grown:
+        print("soak: grown:", line)
+    print("prove: %d runs in %d s, statuses %s" % (
+        sum(soak.statuses.values()), args.seconds,
+        " ".join(f"{k}: {v}" for k, v in sorted(soak.statuses.items()))))
+    return bool(grown or soak.running or set(soak.statuses) != {0})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
