@@ -72,10 +72,10 @@ class Soak:
         self.urls = [w for s in self.servers for w in ("-u", "unix://" + s.socket)]
         self.running = {}
         self.statuses = {}
-        self.lasting = [self.redlock("-k", "kept", "-t", "3s", "--", "sleep", "1000000")]
+        self.lasting = [self.redlock("-k", "kept", "-t", "30s", "--", "sleep", "1000000")]
         wait_until(lambda: self.servers[0].ask("exists", "kept") == "1")
         self.lasting.append(
-            self.redlock("-k", "kept", "-t", "3s", "--", "true"))
+            self.redlock("-k", "kept", "-t", "30s", "--", "true"))
 
     def redlock(self, *words):
         # the servers are new, and forgot nothing
