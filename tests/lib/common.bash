@@ -432,6 +432,27 @@ stored_history() { # NAME [KEY]
 history_has() { # N [NAME [KEY]]: it has N entries
 	[ "$(stored_history "${2:-a}" "${3:-job}" | grep -c ^=)" = "$1" ]
 }
+# The number of the last request of the holder of each of these keys on node a; 0: it
+# is not held.
+requests() { # KEY...
+	cli a --raw eval "
+		local all = {}
+		for i, key in ipairs(KEYS) do
+			all[i] = string.match(redis.call('hget',
+			    key .. ':redlock:{' .. key .. '}:state',
+			    'hold:' .. (redis.call('get', key) or '')) or '',
+			    ' (%d+)') or '0'
+		end
+		return all" $# "$@"
+}
+thrice_more() { # KEY...: each has been renewed three times since `was` was asked
+	local i now
+
+	mapfile -t now < <(requests "$@")
+	for ((i = 0; i < $#; i++)); do
+		[ "${was[i]}" != 0 ] && [ "${now[i]}" -ge $((was[i] + 3)) ] || return
+	done
+}
 # For a lock whose holder does not run: its state, and below the holder "tok".
 state_of() { # KEY
 	case $1 in
