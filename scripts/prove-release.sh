@@ -33,31 +33,32 @@ parameters="SIM_ONE=$SIM_ONE SIM_THREE=$SIM_THREE SIM_FIVE=$SIM_FIVE
 COMPARE_STEPS=$COMPARE_STEPS HOSTILE_RUNS=$HOSTILE_RUNS FUZZ_SECONDS=$FUZZ_SECONDS
 FAULTS_HOLDS=$FAULTS_HOLDS SOAK_SECONDS=$SOAK_SECONDS"
 
-# NAME MINUTES TARGET: the time limit, and the target of ./bootstrap whose packages
-# the leg needs
+# NAME MINUTES TARGET [READS...]: the time limit, the target of ./bootstrap whose
+# packages the leg needs, and all that it reads, if that is little: its result then
+# stands for every commit in which that is the same
 legs='
 lint                  30   lint
 strict-1              30   check
 strict-2              30   check
 strict-3              30   check
 interop               20   check-interop
-sim-one              180   check
-sim-three            360   check
-sim-five             720   check
+sim-one              180   check            src tests/sim
+sim-three            360   check            src tests/sim
+sim-five             720   check            src tests/sim
 sim-twins            180   check
-compare               60   check
+compare               60   check            src tests/sim
 mutants               60   mutants
 mutants-lua          720   mutants
 mutants-core         360   mutants
-model                 90   model
+model                 90   model            tests/model
 hiredis1              30   check-hiredis1
 asan                 180   check-asan
 tsan                 240   check-tsan
 valgrind              90   check-valgrind
-hostile              120   check-hostile
-fuzz                 120   fuzz
+hostile              120   check-hostile    src tests/hostile
+fuzz                 120   fuzz             src tests/fuzz
 faults               180   check-faults
-soak                 150   check
+soak                 150   check            src tests/soak
 upgrade               30   check-upgrade
 versions-redis-6.0    60   check-versions
 versions-redis-6.2    60   check-versions
@@ -205,8 +206,8 @@ cannot() { # NAME TARGET
 	[ -z "$lacking" ] || echo "not installed: ${lacking% }"
 }
 
-# ---- their results: in $state, NAME.log, and NAME.done with a line of
-# VERDICT, seconds, and counts or the reason, with tabs between ----
+# ---- their results: in $state, that is $results/COMMIT, NAME.log, and NAME.done with
+# a line of VERDICT, seconds, and counts or the reason, with tabs between ----
 
 # What a log says about how much was tested: the sums of automake, or TAP, and what
 # each tool says itself.
@@ -283,16 +284,35 @@ try_leg() { # NAME MINUTES TARGET
 	fi
 }
 
+# Takes the result from another commit in which all that the leg reads is the same.
+taken_over() { # NAME READS...
+	name=$1
+	shift
+	[ $# -gt 0 ] || return
+	for other in "$results"/*; do
+		grep -qs '^passed' "$other/$name.done" || continue
+		git diff --quiet "${other##*/}" "$commit" -- \
+			"$@" configure.ac Makefile.am 2>/dev/null || continue
+		short=$(git rev-parse --short "${other##*/}")
+		sed "/ (at [0-9a-f]*)\$/!s/\$/ (at $short)/" "$other/$name.done" >"$state/$name.done"
+		cp "$other/$name.log" "$state"
+		say "$name: passed at $short, where all that it reads is the same"
+		return
+	done
+	return 1
+}
+
 # ---- the clone ----
 
 prepare() {
-	[ "$(cat "$state/parameters" 2>/dev/null)" = "$parameters" ] || {
-		rm -rf "$state"
-		mkdir -p "$state"
-		echo "$parameters" >"$state/parameters"
-		echo "$SEED" >"$state/seed"
+	[ "$(cat "$results/parameters" 2>/dev/null)" = "$parameters" ] || {
+		rm -rf "$results"
+		mkdir -p "$results"
+		echo "$parameters" >"$results/parameters"
+		echo "$SEED" >"$results/seed"
 	}
-	SEED=$(cat "$state/seed")
+	mkdir -p "$state"
+	SEED=$(cat "$results/seed")
 	[ -e "$tree/.git" ] || git clone -q . "$tree" || exit
 	if [ "$(cat build-prove/built 2>/dev/null)" != "$commit" ]; then
 		say "building $commit"
@@ -361,6 +381,8 @@ write_report() {
 			| leg | result | counts, or why not | minutes |
 			|---|---|---|---|$rows
 
+			"At" names another commit in which all that the leg reads is the same.
+
 			The whole suite of the legs strict-1 to strict-3 runs against the redis-server named here:
 
 		END
@@ -417,7 +439,8 @@ git diff --quiet HEAD -- . ':!docs/tested.md' || {
 }
 commit=$(git rev-parse HEAD)
 mkdir -p build-prove
-tree=$PWD/build-prove/tree state=$PWD/build-prove/$commit
+tree=$PWD/build-prove/tree results=$PWD/build-prove/results
+state=$results/$commit
 exec 9>build-prove/lock
 flock -n 9 || {
 	say 'another one is running here' >&2
@@ -425,12 +448,13 @@ flock -n 9 || {
 }
 trap stop INT TERM HUP
 prepare
-while read -r name limit target; do
+while read -r name limit target reads; do
 	[ -n "$name" ] || continue
 	case " $* " in '  ' | *" $name "*) ;; *) continue ;; esac
+	# shellcheck disable=SC2086 # words
 	if grep -q '^passed' "$state/$name.done" 2>/dev/null; then
 		say "$name: passed before"
-	else
+	elif ! taken_over "$name" $reads; then
 		try_leg "$name" "$limit" "$target" 9>&- </dev/null
 	fi
 done <<END

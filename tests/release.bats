@@ -69,6 +69,24 @@ prove() { run "-$1" scripts/prove-release.sh lint interop model hiredis1; }
 	git commit -qam two
 	run -0 scripts/prove-release.sh lint
 	[ "$(<"$T/ran")" = $'lint\ninterop\nhiredis1\nlint\nlint' ]
+
+	# what reads little, and the same as before, is not run again
+	: >"$T/missing-model"
+	echo 'echo model >>"$T/ran"; echo "# PASS:  9"' >"$T/legs/model"
+	run -0 scripts/prove-release.sh model
+	git tag two
+	echo >docs/new
+	git add docs/new
+	git commit -qm three
+	run -0 scripts/prove-release.sh lint model
+	[ "$(<"$T/ran")" = $'lint\ninterop\nhiredis1\nlint\nlint\nmodel\nlint' ]
+	grep -qxF "| model | passed | 9 tests passed, 0 failed, 0 skipped (at $(git rev-parse --short two)) | < 1 |" docs/tested.md
+	mkdir -p tests/model
+	echo >tests/model/new
+	git add tests
+	git commit -qm four
+	run -0 scripts/prove-release.sh model
+	[ "$(tail -n 2 "$T/ran")" = $'lint\nmodel' ]
 	run -64 scripts/prove-release.sh lind
 }
 
