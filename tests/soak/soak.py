@@ -150,6 +150,7 @@ def main():
     parser.add_argument("redlock")
     args = parser.parse_args()
     args.redlock = os.path.abspath(args.redlock)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     place = tempfile.mkdtemp(prefix="redlock-soak.")
     soak = Soak(args, place)
     try:
