@@ -446,6 +446,7 @@ kill_both() {
 	contains "$T/err" "lease lost: not renewed for"
 }
 
+goes_on() { rm -f "$T/hit"; gone "$tool"; }
 @test "a redlock that is late with the kill still says so: status 125" {
 	may_need_another_try "it is killed if it is later still"
 	preloading inject.so
@@ -460,6 +461,7 @@ kill_both() {
 	rm "$T/hit"
 	wait_until contains "$T/err" "lease lost: not renewed for"
 	node_thaw a
+	wait_until goes_on # (the guard has a second write, too)
 	finish
 	[ "$status" = 125 ]
 }

@@ -253,7 +253,9 @@ finished() { [ "$(grep -c 'done$' "$T/out")" = "$1" ]; }
 	[ "$output" = reported ]
 }
 
-# The command in the header of the playbook, with our places and our server.
+# The command in the header of the playbook, with our places and our server, for the
+# hosts `localhost` and, if $T/bad is there, `bad`: what it downloads was changed.
+# (Ansible looks for the architecture only, which is all that the playbook asks.)
 playbook() { # [OPTION...]
 	local words
 
@@ -261,15 +263,20 @@ playbook() { # [OPTION...]
 		"$top/examples/ansible/redlock.yml")
 	[ "${words[*]}" = 'ansible-playbook -i hosts redlock.yml -e redlock_version=1.0.0' ]
 	words[-1]=redlock_version=${version:-9.8.7}
-	printf 'localhost ansible_connection=local ansible_python_interpreter=%s\n' \
-		/usr/bin/python3 >"$T/hosts"
+	for host in localhost $(cd "$T" && ls -d bad 2>/dev/null); do
+		echo "$host ansible_connection=local" \
+			ansible_python_interpreter=/usr/bin/python3
+	done >"$T/hosts"
 	cp "$top/examples/ansible/redlock.yml" "$T"
 	# (doctor finds the settings in the place of the user's)
 	(cd "$T" && env -u REDLOCK_URL HOME="$T/home" ANSIBLE_LOCALHOST_WARNING=no \
+		ANSIBLE_PIPELINING=yes ANSIBLE_GATHER_SUBSET='!all,!min,platform' \
 		XDG_CONFIG_HOME="$T/etc" "${words[@]}" -e ansible_become=no \
-		-e redlock_releases="$releases" -e redlock_url="$url" \
-		-e redlock_program="$T/bin/redlock" \
-		-e redlock_settings="$T/etc/redlock" "$@")
+		-e '{"redlock_releases": "'"$releases{{ '/../bad' if \
+			inventory_hostname == 'bad' else '' }}"'"}' \
+		-e redlock_url="$url" -e redlock_settings="$T/etc/redlock" \
+		-e '{"redlock_program": "'"$T/bin/{{ 'bad' if \
+			inventory_hostname == 'bad' else 'redlock' }}"'"}' "$@")
 }
 @test "Ansible: the playbook installs and sets up, with and without a password" {
 	command -v ansible-playbook >/dev/null || skip 'no ansible-playbook'
@@ -279,19 +286,18 @@ playbook() { # [OPTION...]
 	[[ $output = *'changed=3 '*' failed=0 '* ]]
 	cmp "$REDLOCK" "$T/bin/redlock"
 	[ "$(cat "$T/etc/redlock/config")" = "url = $url" ]
-	# the hosts are as they should be
-	version=v9.8.7 releases=$releases/ run -0 playbook
-	[[ $output = *'changed=0 '*' failed=0 '* ]]
+	# with a password from now on; the program is there; and one that was changed is
+	# not installed
+	cp -r "$T/web" "$T/bad"
+	echo >>"$T/bad/v9.8.7/$name"
 	cli a config set requirepass s3cret >/dev/null
-	run -0 playbook -e redlock_password=s3cret
-	[[ $output = *'changed=2 '*' failed=0 '* ]]
+	version=v9.8.7 releases=$releases run -2 playbook -e redlock_password=s3cret
+	[[ $output =~ 'localhost '[^$'\n']*' changed=2 '[^$'\n']*' failed=0 ' ]]
+	[[ $output =~ 'bad '[^$'\n']*' changed=0 '[^$'\n']*' failed=1 ' ]]
+	[[ $output = *'bad'*'checksum'* ]]
+	[ ! -e "$T/bin/bad" ]
 	[ "$(stat -c %a "$T/etc/redlock/password")" = 600 ]
 	env -u REDLOCK_URL XDG_CONFIG_HOME="$T/etc" "$T/bin/redlock" -k job -- true
-	# one that is changed is not installed
-	echo >>"$T/web/v9.8.7/$name"
-	rm "$T/bin/redlock"
-	run ! playbook -e redlock_password=s3cret
-	[ ! -e "$T/bin/redlock" ]
 	REDISCLI_AUTH=s3cret cli a config set requirepass '' >/dev/null
 }
 
