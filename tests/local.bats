@@ -45,7 +45,12 @@ kill_private() {
 }
 nobody_serves() { [ -z "$(servers)$(keepers)" ]; }
 serves() { [ "$(private ping 2>/dev/null)" = PONG ]; }
-private() { redis-cli -s "$socket" "$@"; }
+private() {
+	case $1 in
+	-*) redis-cli -s "$socket" "$@" ;;
+	*) kit ask "${socket%.sock}" "$@" ;;
+	esac
+}
 # The lock file stays, because it may be in use.
 idle_gone() { nobody_serves && [ "$(ls -A "$dir")" = redis.sock.lock ]; }
 started() { wc -l <"$starts"; }
@@ -93,7 +98,7 @@ end_hold() {
 
 @test "local: 40 at once start exactly one server, round after round" {
 	local i round
-	for round in 1 2 3; do
+	for round in 1 2; do
 		: >"$starts"
 		for i in {1..40}; do
 			locally -q -k job -t 5s -- witness "$T" &
@@ -118,8 +123,11 @@ end_hold() {
 
 # How often the keeper has asked.
 looked() {
-	private info commandstats |
-		sed -n 's/^cmdstat_client.*:calls=\([0-9]*\),.*/\1/p'
+	local stats
+
+	stats=$(private info commandstats)
+	[[ ! $stats =~ cmdstat_client[^:]*:calls=([0-9]+), ]] ||
+		echo "${BASH_REMATCH[1]}"
 }
 has_looked() { [ "$(looked)" -ge "$1" ]; }
 @test "local: a server is not idle while a lock is held or waited for" {
@@ -173,15 +181,15 @@ in_line() { [ "$(private zcount 'job:redlock:{job}:queue' 0 +inf)" = "$1" ]; }
 	local i
 	worker() {
 		local n
-		for n in {1..25}; do
+		for n in {1..15}; do
 			idle=10ms locally -q -k job -t 5s -- witness "$T" ||
 				echo "run failed: $?" >>"$T/errors"
-			sleep 0.0$((RANDOM % 6))
+			pause 0.0$((RANDOM % 6))
 		done
 	}
 	for i in 1 2 3; do worker & done
 	wait
-	[ "$(holds)" = 75 ]
+	[ "$(holds)" = 45 ]
 	[ "$(servers | wc -l)" -le 1 ]
 	wait_until idle_gone
 }
@@ -276,7 +284,7 @@ kill_the() {
 # Many newcomers at once, with a lock that is held: none gets it.
 storm() {
 	local i pids=
-	for i in {1..8}; do
+	for i in {1..5}; do
 		newcomer &
 		pids="$pids $!"
 	done
@@ -293,7 +301,7 @@ newcomer() {
 
 @test "local: a server that is killed forgets no lock: nobody runs beside the holder" {
 	local whom n=0
-	for whom in server both keeper server both keeper; do
+	for whom in server both keeper server; do
 		n=$((n + 1))
 		hold_until_told -t 20s
 		locally -q -k job -t 20s -- witness "$T" 2>/dev/null &
