@@ -859,6 +859,9 @@ locked() { # NAME
 	wait_until contains "$T/err" \
 		'; 1 of 2 .*; retrying; the command is killed in [1-8]\.[0-9]s unless a majority answers$'
 	kill -KILL "$worker"
+	# or its guard goes on for the rest of the lease
+	node_start a
+	node_start b
 	ends_with 137
 }
 
