@@ -58,10 +58,9 @@ class Server:
 
 
 def private(pid):
-    """kB of memory that a process shares with no other"""
+    """kB of memory that is no file's"""
     with open(f"/proc/{pid}/smaps_rollup") as f:
-        return sum(int(line.split()[1]) for line in f
-                   if line.startswith(("Private_Clean", "Private_Dirty")))
+        return sum(int(line.split()[1]) for line in f if line.startswith("Anonymous"))
 
 
 def children(pid):
