@@ -37,14 +37,17 @@ small() { [ -n "${SANITIZED-}" ] || ulimit -v 131072; }
 
 # as many, each with one slot or more, at ports where nobody listens
 cluster_of() { # N
+	echo "$1" >"$T/primaries"
+	[ ! -e "$T/cluster.py" ] || return 0
 	fake cluster tcp <<-END
 		def answer(words):
 		    if words[0] != b'CLUSTER':
 		        return usual(words)
-		    each = 16384 // $1
+		    n = int(open('$T/primaries').read())
+		    each = 16384 // n
 		    return [[i * each, i * each + each - 1,
 		             ['127.77.%d.%d' % (i // 250, i % 250 + 1), 1, 'id']]
-		            for i in range($1)]
+		            for i in range(n)]
 	END
 	url=redis-cluster://$at
 }
@@ -66,12 +69,13 @@ cluster_of() { # N
 }
 
 @test "CLUSTER SLOTS that says a slot twice, none, or nonsense is refused" {
+	fake slots tcp <<-END
+		def answer(words):
+		    return eval(open('$T/said').read()) if words[0] == b'CLUSTER' else usual(words)
+	END
+	url=redis-cluster://$at
 	while read -r name said; do
-		fake "$name" tcp <<-END
-			def answer(words):
-			    return $said if words[0] == b'CLUSTER' else usual(words)
-		END
-		url=redis-cluster://$at
+		echo "$said" >"$T/said"
 		verb 78 list
 		echo "$name: $stderr"
 		[[ $stderr == *"$at: CLUSTER SLOTS: "* ]]
@@ -182,8 +186,13 @@ assert '"$1"', d' >/dev/null
 }
 
 @test "keys of 60 kB, of which few fit into an answer, hide no others" {
-	for ((i = 10; i < 40; i++)); do forge_holder a "$i$(printf '%060000d' 0)"; done
 	forge_holder a job
+	cli a eval "local state = redis.call('dump', KEYS[1])
+		for i = 10, 39 do
+			local key = i .. string.rep('0', 60000)
+			redis.call('set', key, 'tok', 'px', 60000)
+			redis.call('restore', key .. ':redlock:{' .. key .. '}:state', 0, state)
+		end" 1 "$(state_of job)" >/dev/null
 	verb 0 list --json
 	json "len(d['locks']) == 31 and d['locks'][-1]['key'] == 'job'"
 	[ -z "$stderr" ]
@@ -313,14 +322,18 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	redlock lock job -t 1h >"$T/token"
 	redlock inspect job >/dev/null # the server knows the script now
 	# as the real server until the NTH request that begins so, then silent
+	fake silent <<-END
+		from_on, left = None, 0
+		def answer(words):
+		    global from_on, left
+		    now = open('$T/from').read() # another one begins anew
+		    if now != from_on:
+		        from_on, left = now, int(now.split(':')[0])
+		    left -= left > 0 and b' '.join(words).startswith(now.split(':')[1].encode())
+		    return forward('$T/a.sock', words) if left > 0 else None
+	END
 	while IFS=: read -r nth silence want arguments; do
-		fake silent <<-END
-			left = $nth
-			def answer(words):
-			    global left
-			    left -= left > 0 and b' '.join(words).startswith(b'$silence')
-			    return forward('$T/a.sock', words) if left > 0 else None
-		END
+		echo "$nth:$silence:$arguments" >"$T/from"
 		from=$(now_ms)
 		# shellcheck disable=SC2086 # words
 		verb "$want" $arguments --node-timeout 500ms
@@ -330,8 +343,6 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 			$output == *'has fallen silent'* ||
 			$output$stderr == *': gave up after '* ]]
 		[[ $output != *' no problems'* ]]
-		kill_helpers || true
-		url=unix://$T/a.sock
 	done <<-'END'
 		1:INFO:69:doctor
 		1:SCAN:1:doctor
@@ -341,24 +352,25 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		2:EVALSHA:69:force-release job --confirm job --now
 		2:EVALSHA:69:unlock job -w 500ms --token 11111111-1111-4111-8111-111111111111
 	END
-	redlock unlock job --token "$(cat "$T/token")"
+	"$REDLOCK" unlock -u "unix://$T/a.sock" job --token "$(cat "$T/token")"
 }
 
 @test "a reply of the wrong shape is an error, never an empty answer" {
-	local reply n=0 forms
+	local reply n=0 forms runner
 
-	for reply in "b'+OK\r\n'" None_ 0 "[]" "['0']" "[[], []]" "['0', 'job']" "['0', [[]]]" \
+	fake odd <<-END
+		Nil = b'\$-1\r\n'
+		def answer(words):
+		    return eval(open('$T/said').read()) if words[0][:4] in (b'SCAN', b'EVAL') else usual(words)
+	END
+	for reply in "b'+OK\r\n'" Nil 0 "[]" "['0']" "[[], []]" "['0', 'job']" "['0', [[]]]" \
 		"['x' * 30, []]" "['', []]"; do
-		fake scan <<-END
-			None_ = b'\$-1\r\n'
-			def answer(words):
-			    return $reply if words[0] == b'SCAN' else usual(words)
-		END
+		echo "$reply" >"$T/said"
 		# each verb meets each kind of reply, one of them at a time
 		case $((n++ % 3)) in
 		0)
 			verb 69 list
-			[[ $stderr == *"$T/scan.sock: SCAN: unexpected reply" && $stderr != *'no locks'* ]]
+			[[ $stderr == *"$T/odd.sock: SCAN: unexpected reply" && $stderr != *'no locks'* ]]
 			;;
 		1)
 			verb 69 list --json
@@ -370,22 +382,21 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 			;;
 		esac
 	done
-	forms=('inspect job' 'history job' 'wait -w 0.2 job' 'unlock job --token t'
+	forms=('inspect job' 'history job' 'wait -w 0.2 job' 'unlock job -w 0.2 --token t'
 		'force-release job --confirm job')
-	for reply in "b'+view\r\n'" "b'+history\r\n'" "b'+yes\r\n'" None_ "['view']" "['history']" \
+	for reply in "b'+view\r\n'" "b'+history\r\n'" "b'+yes\r\n'" Nil "['view']" "['history']" \
 		"['view', 1, 1000, 0, [], 0, -1, 0]" "['view', 1, 1000, [0], [], 0, -1, 0]" \
 		"['view', 1, 1000, [], [], 0, -1]" "['history', 1]" "['history', 1, '', 2]" "['history', 1, '', ['1', 2]]"; do
-		fake script <<-END
-			None_ = b'\$-1\r\n'
-			def answer(words):
-			    return $reply if words[0].startswith(b'EVAL') else usual(words)
-		END
-		verb 69 ${forms[n++ % 5]}
-		[[ $stderr == *"unexpected reply from redlock's script"* ]]
-		verb 69 ${forms[n++ % 5]}
-		[[ $stderr == *"unexpected reply from redlock's script"* ]]
-		REDLOCK_URL=$url run -69 "$REDLOCK" -k job -n -- true
+		echo "$reply" >"$T/said"
+		helper "$REDLOCK" -u "$url" -k job -w 0.2 -- touch "$T/ran" 2>"$T/err"
+		runner=$!
+		for i in 1 2; do
+			verb 69 ${forms[n++ % 5]}
+			[[ $stderr == *"unexpected reply from redlock's script"* ]]
+		done
+		ended_as "$runner" 69
 	done
+	[ ! -e "$T/ran" ]
 }
 
 @test "more locks than fit in memory: as many are shown, and a line says so" {
@@ -446,19 +457,22 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 
 # ---- where the password goes ----
 
-# sends_on KNOWN: a node that sends all who ask for a lock to the one called
+# sends_on KNOWN HOW: a node that sends all who ask for a lock to the one called
 # `other`, and says that KNOWN, a list of [HOST, PORT], are the Cluster
 sends_on() {
+	echo "$1" >"$T/known"
+	echo "$2" >"$T/how"
+	[ ! -e "$T/node.py" ] || return 0
 	fake node tcp <<-END
 		def answer(words):
 		    if words[:2] == [b'CLUSTER', b'NODES']:
 		        return ''.join('%040x %s:%d@1%s master - 0 0 1 connected\n'
 		                       % (n, host, port, name) for n, (host, port, name)
-		                       in enumerate($1))
+		                       in enumerate(eval(open('$T/known').read())))
 		    if words[:2] == [b'CLUSTER', b'SLOTS']:
 		        return [[0, 16383, ['', port]]]
 		    if words[0] in (b'EVAL', b'EVALSHA', b'BLPOP'):
-		        return Error('$2 7 $other')
+		        return Error(open('$T/how').read().strip() + ' 7 $other')
 		    return usual(words)
 	END
 	url=redis-cluster://joe:hush@$at
@@ -526,7 +540,7 @@ sends_on() {
 		[[ $stderr == *"$how 7 "* ]]
 		# once, and as often as it is asked again
 		[ "$(wc -l <"$T/asked")" = 9 ]
-		verb 69 unlock job --token 0123456789abcdef01234567
+		verb 69 unlock job -w 500ms --token 0123456789abcdef01234567
 		run -69 --separate-stderr "$REDLOCK" -u "$url" -n -k job -- true
 		[[ $stderr == *"$how 7 "* ]]
 	done
