@@ -149,8 +149,8 @@ find src -name '*.h' | LC_ALL=C sort | xargs awk '
 ' | refuse includes
 # shellcheck disable=SC2016
 find src -name '*.c' | sed 's/c$/o/' | while read -r object; do
-	[ ! -e "$object" ] || nm -A -P "$object"
-done | awk '
+	[ ! -e "$object" ] || echo "$object"
+done | xargs -r nm -A -P | awk '
 	{ file = $1; sub(/\.o:$/, ".c", file) }
 	$3 == "T" { home[$2] = file }
 	$3 == "U" { user[++n] = file; name[n] = $2 }

@@ -119,11 +119,23 @@ plant() {
 			file=${file//\`/}
 			name=${name#*: }
 			name=${name//\\|/|}
-			grep -qF -- "$name" "$top/tests/$file.bats" ||
-				{ echo "no such test in $file: $name" >&2; return 1; }
+			printf '%s\t%s\n' "$file" "$name"
 		done <<<"${row//<br>/$'\n'}"
-	done < <(grep '^|' "$top/docs/faults.md" | grep -v -e '^|---' -e 'Tests, among others')
+	done < <(grep '^|' "$top/docs/faults.md" | grep -v -e '^|---' -e 'Tests, among others') >"$T/named"
 	[ "$rows" -gt 90 ]
+	at_least "$(wc -l <"$T/named")" "$rows"
+	awk -F '\t' -v tests="$top/tests" '
+		!($1 in text) {
+			file = tests "/" $1 ".bats"
+			text[$1] = ""
+			while ((getline line <file) > 0)
+				text[$1] = text[$1] line "\n"
+		}
+		!index(text[$1], $2) {
+			print "no such test in " $1 ": " $2
+			bad = 1
+		}
+		END { exit bad }' "$T/named"
 }
 
 # ---- the examples of README.md ----
