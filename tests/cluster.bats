@@ -73,20 +73,28 @@ after_a_while() { # as many renewals as make the lease, twice
 }
 
 @test "every string of three letters over {}ab is a key: locked, held, released" {
-	local a b c key n=0
+	local a b c key keys=() n=0
 
 	use_cluster
+	export REDLOCK url
 	for a in '{' '}' a b; do for b in '{' '}' a b; do for c in '{' '}' a b; do
-		key=$a$b$c
-		"$REDLOCK" -q -u "$url" -k "$key" -n -t 5s -- "$REDLOCK" -q \
-			-u "$url" -k "$key" -n -t 5s -- true
-		"$REDLOCK" -q -u "$url" -k "$key" -n -N 3 -- true
-		"$REDLOCK" -q -u "$url" -k "$key" -n -s -- true
-		# it is held by the run around it: see nesting.bats
-		run -64 "$REDLOCK" -q -u "$url" -k "$key" -t 5s -- env \
-			-u REDLOCK_HELD -u REDLOCK_TOKEN "$REDLOCK" -q -u "$url" -k "$key" -n -- \
-			true
-		n=$((n + 1))
+		keys+=(-k "$a$b$c")
+		[ ${#keys[@]} = 32 ] || continue # as many as one run may have
+		"$REDLOCK" -q -u "$url" "${keys[@]}" -n -t 5s -- "$REDLOCK" -q \
+			-u "$url" "${keys[@]}" -n -t 5s -- true
+		"$REDLOCK" -q -u "$url" "${keys[@]}" -n -N 3 -- true
+		"$REDLOCK" -q -u "$url" "${keys[@]}" -n -s -- true
+		# each is held by the run around it: see nesting.bats
+		"$REDLOCK" -q -u "$url" "${keys[@]}" -t 5s -- bash -c '
+			unset REDLOCK_HELD REDLOCK_TOKEN
+			while [ $# != 0 ]; do
+				"$REDLOCK" -q -u "$url" -k "$2" -n -- true
+				[ $? = 64 ] || echo "$2 is not held"
+				shift 2
+			done' - "${keys[@]}" >"$T/said"
+		[ ! -s "$T/said" ] || { cat "$T/said" >&2; return 1; }
+		n=$((n + ${#keys[@]} / 2))
+		keys=()
 	done; done; done
 	[ "$n" = 64 ]
 }

@@ -630,7 +630,7 @@ three_hold() { # OPTION...: $one, $two and $three
 
 	for n in one two three; do
 		rm -f "$T/on"
-		helper "$REDLOCK" -q -u "$url" -k job -t 20s "$@" -- "${runs[@]}"
+		helper "$REDLOCK" -q -u "$url" -k job -t 4s "$@" -- "${runs[@]}"
 		eval "$n=\$!"
 		wait_until exists "$T/on"
 	done
