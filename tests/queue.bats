@@ -172,6 +172,7 @@ cost() { # WAITERS
 	each=3000
 	keep -t 30s
 	line 1 -t 30s
+	each=5
 	line 2 -t 30s
 	let_go
 	wait_until contains "$T/order" 1
@@ -182,9 +183,10 @@ cost() { # WAITERS
 }
 
 @test "a waiter that is stopped and continued does not start on a stale grant" {
-	each=1500
+	each=5
 	keep
 	line 1 -t 1s
+	each=800
 	line 2
 	kill -STOP "${pid[1]}"
 	local token
@@ -259,7 +261,7 @@ cost() { # WAITERS
 
 @test "-n on a free lock helps the first in line" {
 	local token
-	keep -t 10s
+	keep -t 3s
 	line 1
 	token=$(head_token)
 	kill -STOP "${pid[1]}"
@@ -343,23 +345,32 @@ cost() { # WAITERS
 # Whatever the lock needs beside its key, as another type; each kind of run
 # works, and the next in line gets its turn.
 @test "companions of another type do no harm" {
-	local part way
+	local part way key n holders waiters
 
 	for part in queue state; do
+		n=0 holders=() waiters=()
+		rm -f "$T/go"
 		for way in '' -s '-N 3' --supersede '--once-per 1ms' '--revision 1'; do
-			cli a del "job:redlock:{job}:$part" >/dev/null
-			cli a lpush "job:redlock:{job}:$part" x >/dev/null
-			run -0 redlock -k job -w 5s $way -- true
-			keep $way
-			cli a del "job:redlock:{job}:$part" >/dev/null
-			cli a lpush "job:redlock:{job}:$part" x >/dev/null
-			start -k job -t 2s -w 10s -- true
-			sleep 0.1
-			let_go
-			finish
-			[ "$status" = 0 ] || { echo "$part $way: $output" >&2; return 1; }
+			key=job$((++n))
+			cli a lpush "$key:redlock:{$key}:$part" x >/dev/null
+			redlock -k $key -w 5s $way -- true
+			helper "$REDLOCK" -u "$url" -k $key -t 2s $way -- linger until "$T/go"
+			holders+=($!)
+			wait_until held $key
+			cli a del "$key:redlock:{$key}:$part" >/dev/null
+			cli a lpush "$key:redlock:{$key}:$part" x >/dev/null
+			helper "$REDLOCK" -u "$url" -k $key -t 2s -w 10s -- true 2>"$T/err.$n"
+			waiters+=($!)
 		done
-		cli a del "job:redlock:{job}:$part" >/dev/null
+		for ((n = 1; n <= ${#holders[@]}; n++)); do
+			wait_until contains "$T/err.$n" waiting
+		done
+		: >"$T/go"
+		for ((n = 0; n < ${#holders[@]}; n++)); do
+			ended_as "${holders[n]}" 0
+			ended_as "${waiters[n]}" 0
+		done
+		cli a flushall >/dev/null
 	done
 }
 
