@@ -386,14 +386,18 @@ warm() {
 # How many scripts a server has run, sent whole or called by hash. (The EVAL that
 # loads the release script fails, and does not count.)
 scripts_run() { # NAME
-	cli "$1" info commandstats | tr -d '\r' | awk -F '[=,]' '
-		/^cmdstat_eval:/ { whole = $2; taught = /failed/ ? $NF : "?" }
-		/^cmdstat_evalsha:/ { hashes = $2; failed = /failed/ ? $NF : "?" }
-		END {
-			# before 6.2 the server does not say how many failed
-			if (failed == "?") failed = taught = whole > 0
-			print whole + hashes - failed - taught
-		}'
+	local line n=0 whole=0 hashed=0 failed=
+
+	while IFS= read -r line; do # without a process: it is called often
+		[[ $line =~ ^cmdstat_(eval|evalsha):calls=([0-9]+) ]] || continue
+		((n += BASH_REMATCH[2]))
+		case ${BASH_REMATCH[1]} in eval) whole=1 ;; *) hashed=1 ;; esac
+		[[ ! $line =~ failed_calls=([0-9]+) ]] ||
+			failed=$((failed + BASH_REMATCH[1]))
+	done < <(cli "$1" info commandstats)
+	# before 6.2 the server does not say how many failed
+	[ -n "$failed" ] || failed=$((2 * whole * hashed))
+	echo $((n - failed))
 }
 # What this redis-server is, be it Valkey's: "Redis", "Valkey", "Redict".
 server_name() { redis-server --version | cut -d ' ' -f 1; }
@@ -513,6 +517,8 @@ wait_until() { # COMMAND...: up to 20 s, however long it takes
 	case $1 in # one process polls until it is true
 	held) kit await "$T/a" 1 exists "$2" && return 0 ;;
 	free) kit await "$T/a" 0 exists "$2" && return 0 ;;
+	set_on) kit await "$T/$2" 1 exists "$3" && return 0 ;;
+	unset_on) kit await "$T/$2" 0 exists "$3" && return 0 ;;
 	lock_is_free) kit await "$T/a" 0 exists job && return 0 ;;
 	esac
 	while ((SECONDS < end)); do
@@ -559,7 +565,13 @@ contains() { # FILE REGEX, mostly without a process
 	local line
 
 	case $2 in
-	*[].*^$\\[]*) grep -qs -- "$2" "$1" ;;
+	*[\\+?\(\)\{\}\|]*) grep -qs -- "$2" "$1" ;; # other than in bash
+	*[].*^\$[]*)
+		[ -e "$1" ] && while IFS= read -r line || [ -n "$line" ]; do
+			[[ ! $line =~ $2 ]] || return 0
+		done <"$1"
+		return 1
+		;;
 	*)
 		[ -e "$1" ] && while IFS= read -r line || [ -n "$line" ]; do
 			[[ $line != *"$2"* ]] || return 0
@@ -574,7 +586,12 @@ unset_on() { [ "$(cli "$1" exists "$2")" = 0 ]; }
 # FILE, or - and the text: has no message but, perhaps, that this machine is slow
 nothing_said() { ! grep -v -e '^$' -e 'is short for a server that takes' "$1" >&2; }
 said_renewed() { # TIMES: a holder with -v said so
-	[ "$(grep -c 'redlock: job: renewed$' "$T/err")" -ge "$1" ]
+	local line n=0
+
+	while read -r line; do
+		[[ $line != *'redlock: job: renewed' ]] || ((n += 1))
+	done <"$T/err"
+	[ "$n" -ge "$1" ]
 }
 only_renewed() { # and it said nothing else
 	! grep -v ': \(acquired after .*\|renewed\|released, .*\)$' "$T/err" |
