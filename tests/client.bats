@@ -493,7 +493,9 @@ goes_on() { rm -f "$T/hit"; gone "$tool"; }
 	helper launch --trace "$tool" >"$T/trace" 2>"$T/trace.err"
 	wait_until test -s "$T/trace" -o -s "$T/trace.err"
 	[ -s "$T/trace" ] || { kill "$tool"; skip "no ptrace here"; }
-	dead_when_free
+	# (once there is a second thread, that is not stopped, and renews)
+	while held job && ! tree_is_dead; do pause 0.05; done
+	tree_is_dead
 }
 
 # ---- clocks ----

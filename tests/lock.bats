@@ -33,6 +33,12 @@ renewed() { # its lease grew
 	[ "$left" -gt "$was" ]
 }
 keeper_pid() { pgrep -fx "$REDLOCK lock .*--keep-for $1( .*)?"; }
+keeper_ends() { # PID that it is for; waits
+	local p
+
+	for p in $(keeper_pid "$1"); do wait_until gone "$p"; done
+	! keeper_pid "$1"
+}
 # A process that is kept for: sleeps, and notes which signals it gets. $kept
 # Its standard error, to which its keeper speaks, is $T/err.
 target() { # [SIGNAL that it survives]...
@@ -44,12 +50,16 @@ target() { # [SIGNAL that it survives]...
 	kept=$!
 	wait_until exists "$T/there"
 }
-told() { # [SIGNAL...]: just these
-	local all=
+told() { # [SIGNAL]: that, once or more, and no other
+	local s is=
 
-	[ ! -e "$T/told" ] || mapfile -t all <"$T/told"
-	[ "${all[*]}" = "$*" ]
+	[ ! -e "$T/told" ] || while read -r s; do
+		is=$s
+		[ "$s" = "$1" ] || return
+	done <"$T/told"
+	[ "$is" = "$1" ]
 }
+told_twice() { told "$1" && [ "$(wc -l <"$T/told")" = 2 ]; }
 
 # ---- lock ----
 
@@ -262,7 +272,7 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 		wait_until exists "$T/unlocked"
 		free job
 		# the keeper hears of it with its next renewal, and ends
-		wait_until eval '! keeper_pid "$script"'
+		keeper_ends "$script"
 		free job
 		touch "$T/over"
 		ended_as "$script" 0
@@ -476,7 +486,7 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 	[ "$status" = 0 ]
 	echo "took $(($(cat "$T/began") - from)) ms"
 	below $(($(cat "$T/began") - from)) 2000
-	wait_until eval '! keeper_pid "$kept"'
+	keeper_ends "$kept"
 }
 
 # Of KEY: the keeper, its guard, and what the guard has in place of a command.
@@ -515,9 +525,9 @@ keepers() {
 	for key in "${!token[@]}"; do
 		"$REDLOCK" unlock --token "${token[$key]}" "$key"
 	done
-	wait_until eval '! keeper_pid "$kept"'
+	keeper_ends "$kept"
 	no_lock_left a
-	told
+	told ""
 }
 
 @test "--keep-for: a missing, ended or foreign process is refused: 64" {
@@ -635,8 +645,8 @@ killed_keeper() { # redlock|guard|child
 	"$REDLOCK" lock -t 1s --on-lost USR1 --keep-for "$kept" job \
 		>/dev/null 2>"$T/err"
 	node_freeze a
-	wait_until told USR1 USR1
-	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	wait_until told_twice USR1
+	keeper_ends "$kept"
 	node_thaw a
 	contains "$T/err" "lease lost: not renewed for .*; sending SIGUSR1 to"
 	kill -9 "$kept"
@@ -649,7 +659,7 @@ killed_keeper() { # redlock|guard|child
 	cli a set job other px 60000
 	wait_until told HUP
 	contains "$T/err" "lease lost: .*; sending SIGHUP to"
-	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	keeper_ends "$kept"
 	drop
 }
 
@@ -672,7 +682,7 @@ killed_keeper() { # redlock|guard|child
 		>/dev/null 2>"$T/err"
 	cli a set job other px 60000
 	wait_until contains "$T/err" "no longer ours; process $kept keeps running"
-	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	keeper_ends "$kept"
 	[ ! -e "$T/told" ]
 	drop
 }
@@ -683,7 +693,7 @@ killed_keeper() { # redlock|guard|child
 	cli a set job other px 60000
 	wait_until told TERM
 	contains "$T/err" "lease lost: the server says .*; sending SIGTERM to process $kept"
-	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	keeper_ends "$kept"
 	[ "$(wc -l <"$T/err")" = 1 ]
 	drop
 }
@@ -872,7 +882,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 		[ -z "$stderr" ]
 		held job
 		"$REDLOCK" unlock --token "$(value)" job
-		wait_until eval '[ -z "$(keeper_pid $$)" ]'
+		keeper_ends $$
 	done
 	run -0 --separate-stderr "$REDLOCK" -k outer -t 2s -- sh -c '
 		eval "$("$REDLOCK" lock -t 2s --keep-for $$ --export job)"
@@ -902,7 +912,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 		token=$("$REDLOCK" lock $how -t 1s --keep-for "$kept" job 2>"$T/err")
 		"$REDLOCK" unlock --token "$token" job
 		free job
-		wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+		keeper_ends "$kept"
 		free job
 		[ ! -e "$T/told" ]
 		[ ! -s "$T/err" ]
@@ -917,7 +927,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 	start -k job -t 1s -- sh -c 'touch "$T/in"; linger until "$T/go"'
 	wait_until exists "$T/in"
 	"$REDLOCK" unlock job
-	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	keeper_ends "$kept"
 	held job
 	run -75 env -u REDLOCK_HELD -u REDLOCK_TOKEN "$REDLOCK" -n -k job -- true
 	touch "$T/go"
@@ -964,7 +974,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 	target
 	token=$("$REDLOCK" lock -t 1s --keep-for "$kept" job)
 	"$REDLOCK" unlock --token "$token" job
-	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	keeper_ends "$kept"
 	history_has 2
 	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null
 	kill -9 "$kept"
@@ -1023,7 +1033,7 @@ our_lockservers() { # other tests may have some, too
 	token=$("$REDLOCK" lock -t 10s --wait-replicas 2 --keep-for "$kept" job)
 	group_failover g
 	"$REDLOCK" unlock --token "$token" job
-	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	keeper_ends "$kept"
 	cli "$(group_master_name g)" exists job | grep -x 0
 	kill_servers "$group_dir"
 }
