@@ -79,9 +79,9 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 
 @test "every option but four can be in a file" {
 	local name value n=0
-	for name in $("$REDLOCK" --help |
-		sed -n 's/^  .* --\([a-z-]*\) .*/\1/p'); do
-		value=$("$REDLOCK" --help | sed -n "s/.* --$name \([^ ]*\)  .*/\1/p")
+	"$REDLOCK" --help |
+		sed -n 's/^  .* --\([a-z-]*\) \([^ ]*\)  .*/\1 \2/p' >"$T/options"
+	while read -r name value <&4; do
 		case $value in
 		'') value=yes ;;
 		DUR | *'|DUR') value=10s ;;
@@ -102,7 +102,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		# here -v takes the place of both
 		[[ $name = quiet || $name = verbose || $output = *"$name = $value  ($mine:1)"* ]]
 		n=$((n + 1))
-	done
+	done 4<"$T/options"
 	[ "$n" -gt 30 ]
 }
 

@@ -544,4 +544,5 @@ unknown() { # ARG... : status 3, and one line
 	redlock lock job -t 10s >/dev/null
 	sleep 0.1
 	run -2 "$REDLOCK" inspect -u "$url" --max-age 50ms job other
+	cli a del job >/dev/null
 }
