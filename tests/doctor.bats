@@ -14,20 +14,23 @@ setup_file() { certs_make; }
 
 # doctor STATUS ARGUMENT...: the answer is in $output
 doctor() {
-	local want=$1
+	local want=$1 line
 
 	shift
 	run --separate-stderr timeout 20 "$REDLOCK" doctor "${at[@]}" "$@"
 	told=$output
 	# (what is a finding as well)
-	stderr=$(sed '/ servers survive \|tls-verify=none/d' <<<"$stderr")
+	[ -z "$stderr" ] || stderr=$(sed '/ servers survive \|tls-verify=none/d' <<<"$stderr")
 	[ "$status $stderr" = "$want " ] || {
 		printf '%s\n' "wanted $want, got $status:" "$stderr" "$told" >&2
 		return 1
 	}
 	# each line is a finding, until the rights
-	none "$(sed '/^$/,$d' <<<"$told" | grep -Evx '(ok|note|wrong) +[^ ].*')"
-	none "$(grep $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$told")"
+	while IFS= read -r line && [ -n "$line" ]; do
+		[[ $line =~ ^(ok|note|wrong)\ +[^\ ] ]] || { echo "$line" >&2; return 1; }
+	done <<<"$told"
+	line=${told//[$'\n\t']/}
+	[[ $line != *[[:cntrl:]]* ]] || { echo "$line" | cat -v >&2; return 1; }
 }
 none() { [ -z "$1" ] || { echo "$1" >&2; return 1; }; }
 on() { # URL...: the servers
