@@ -15,8 +15,12 @@ hold() { # [redlock option...]
 	wait_until held job
 }
 
-# One JSON line: result OUTCOME STATUS [FENCE-PATTERN]
+# One JSON line, as in the manual: result OUTCOME STATUS [no]
 result() {
+	result_line "$@" &&
+		as_in_manual "$(<"$T/result")" >/dev/null
+}
+result_line() {
 	local fence='"fence":[0-9]{10,16},'
 	local token='"token":"[0-9a-f-]{36}",'
 	[ "${3-yes}" = yes ] || fence=
@@ -24,8 +28,7 @@ result() {
 	[ "$(wc -l <"$T/result")" = 1 ] && grep -Eqx "\{\"schema\":\
 \"redlock\.result/1\",\"outcome\":\"$1\",\"exit\":$2,\"key\":\"job\",$fence\
 $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
-\"held_ms\":[0-9]+\}" "$T/result" &&
-		as_in_manual "$(<"$T/result")" >/dev/null && return
+\"held_ms\":[0-9]+\}" "$T/result" && return
 	echo "wanted $1 $2, got:" >&2
 	cat "$T/result" >&2
 	return 1
@@ -491,8 +494,9 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 			sh -c "kill -$n \$\$" 2>"$T/err" || got=$?
 		[ "$got" = $((128 + n)) ]
 		[ ! -s "$T/err" ]
-		result failed $((128 + n))
+		result_line failed $((128 + n))
 	done
+	result failed $((128 + n))
 }
 
 @test "a signal while waiting is reported and ends redlock by that signal" {
