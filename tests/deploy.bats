@@ -298,6 +298,10 @@ playbook() { # [OPTION...]
 	[ ! -e "$T/bin/bad" ]
 	[ "$(stat -c %a "$T/etc/redlock/password")" = 600 ]
 	env -u REDLOCK_URL XDG_CONFIG_HOME="$T/etc" "$T/bin/redlock" -k job -- true
+	# the host is as it should be
+	rm -r "$T/bad"
+	run -0 playbook -e redlock_password=s3cret
+	[[ $output = *'changed=0 '*' failed=0 '* ]]
 	REDISCLI_AUTH=s3cret cli a config set requirepass '' >/dev/null
 }
 
