@@ -362,16 +362,6 @@ still_stuck() { [ ! -e "$T/hit.over" ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "redlock and guard are both killed: the kernel kills the command" {
-	started -k job -t 6s -- witness "$T" --started "$T/w" --hold 60000
-	kill -KILL "$tool" "$(guard_of "$tool")"
-	tree_dies
-	[ "$(holds)" = 0 ]
-	wait_until no_process_left
-	held job # for the rest of its lease
-	cli a flushall >/dev/null
-}
-
 # Nobody else could do it: redlock is stopped while its guard dies, and does not
 # get over that.
 kill_both() {
@@ -382,6 +372,17 @@ kill_both() {
 	wait_until stopped "$tool"
 	kill -KILL "$guard"
 	wait_until gone "$guard"
+}
+
+@test "redlock and guard are both killed: the kernel kills the command" {
+	started -k job -t 6s -- witness "$T" --started "$T/w" --hold 60000
+	kill_both
+	kill -KILL "$tool"
+	tree_dies
+	[ "$(holds)" = 0 ]
+	wait_until no_process_left
+	held job # for the rest of its lease
+	cli a flushall >/dev/null
 }
 
 @test "a command whose guard died before the death signal was set is never executed" {
