@@ -30,6 +30,7 @@ status is 0 if none survives.
 """
 import argparse
 import concurrent.futures
+import contextlib
 import functools
 import glob
 import hashlib
@@ -305,6 +306,15 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 USERS = {'RIGHTS': 'src/lock/wire/rights.c', 'RIGHTS_WRITE': 'src/lock/wire/rights.c',
          'IDLE': 'src/local/lockserver.c'}  # the others: request.c
 halt = threading.Event()
+running = set()  # sessions
+
+
+def end(*_):
+    """A broken script may go round for ever, and does not end with us by itself."""
+    for pid in list(running):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+    os._exit(143)
 
 
 def features(m):
@@ -321,12 +331,15 @@ def run(command, seconds, **more):
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, start_new_session=True, text=True,
                           errors='replace', **more) as p:
+        running.add(p.pid)
         try:
             out, _ = p.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             os.killpg(p.pid, signal.SIGKILL)
             out, _ = p.communicate()
             return 'no end', out
+        finally:
+            running.discard(p.pid)
         return p.returncode, out
 
 
@@ -339,6 +352,7 @@ def bats(redlock, path, name=None):
     with subprocess.Popen(command + [path], env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True, errors='replace', start_new_session=True) as p:
+        running.add(p.pid)
         alarm = threading.Timer(300, os.killpg, (p.pid, signal.SIGKILL))
         alarm.start()
         failed = None
@@ -348,6 +362,7 @@ def bats(redlock, path, name=None):
                 failed = m.group(1)
                 os.killpg(p.pid, signal.SIGTERM)
         p.wait()
+        running.discard(p.pid)
         alarm.cancel()
         return failed or (p.returncode and 'no end') or None
 
@@ -519,6 +534,7 @@ def main():
     p.add_argument('--quick', action='store_true')
     p.add_argument('--list', action='store_true')
     options = p.parse_args()
+    signal.signal(signal.SIGTERM, end)
     kind = options.kind
     paths = sorted(glob.glob('src/lua/*.lua' if kind == 'lua' else 'src/lock/core/*.c'))
     every = [m for path in paths for m in mutants_of(path, 'lua' if kind == 'lua' else 'c')]
