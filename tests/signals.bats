@@ -492,7 +492,7 @@ until_stopped() {
 }
 
 @test "after Ctrl-Z and the end of the lease the job is dead, with the reason" {
-	run -0 shell_on_tty "send:\$RL -k job -t 1s -- $(wait_for_go)\n" \
+	run -0 shell_on_tty "send:\$RL -k job -t 2s -- $(wait_for_go)\n" \
 		"file:$T/w" "send:^Z" "wait:Stopped" \
 		"wait:lease lost" "send:wait %1; echo status:\$?\n" "wait:status:"
 	[[ $output != *finished* ]]
