@@ -404,6 +404,7 @@ list_failures() {
 }
 list_skipped() {
 	for log in "$state"/*.log; do
+		[ -e "${log%.log}.done" ] || continue
 		name=${log##*/}
 		skipped "$log" | sed "s/^/${name%.log}	/"
 	done >"$state/skipped"

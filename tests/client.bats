@@ -1156,7 +1156,8 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	wait_until lock_is_free
 }
 
-# So many, deaf to TERM; they hold a lock on $T/many until the last is dead.
+# Runs N processes that ignore TERM. They hold a lock on $T/many until the last of them
+# is dead.
 start_many() { # N, OPTIONS of redlock
 	local n=$1
 	shift

@@ -257,7 +257,7 @@ finished() { [ "$(grep -c 'done$' "$T/out")" = "$1" ]; }
 # hosts `localhost` and, if $T/bad is there, `bad`: what it downloads was changed.
 # (Ansible looks for the architecture only, which is all that the playbook asks.)
 playbook() { # [OPTION...]
-	local words
+	local words host
 
 	read -ra words < <(sed -n 's/^# *\(ansible-playbook .*\)$/\1/p' \
 		"$top/examples/ansible/redlock.yml")

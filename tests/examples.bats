@@ -241,7 +241,7 @@ check_fences() {
 		[ ! -e "$T/fenced/$memory" ]
 	done
 	lets_in 1000
-	refuse ' is no fence' '' 12a '*' 12345678901234567
+	refuse ' is no fence' "${no_fences[@]}"
 	refuse 'fence 999 is behind 1000' 999
 	refuse 'fence 5 is behind 1000' 5
 	lets_in 1000

@@ -665,14 +665,14 @@ waits_for_gun() { # N: its shell has begun to wait
 		again v2
 	done
 	[ "$(holds)" = 2 ]
-	for n in a c; do
+	for n in a b c; do
 		cli "$n" hset "$state" label "$mark" >/dev/null
 		ran v1
 		again v1
 		ran v2
 		again v2
 	done
-	[ "$(holds)" = 6 ]
+	[ "$(holds)" = 8 ]
 	redlock inspect job | grep -q '^  label     v2 at .*, witness'
 }
 

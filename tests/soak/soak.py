@@ -19,7 +19,7 @@ import tempfile
 import time
 
 SERVERS = 3
-# What a run does: whoever finds the file locked says so with status 99.
+# The command of each run exits with 99 if another run has the lock on the file.
 COMMAND = ["flock", "-n", "-E", "99"]
 
 
