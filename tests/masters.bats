@@ -145,7 +145,7 @@ fence_on() { # NAME: at least the holder's
 	token=$(cli a get job)
 	node_restart b
 	wait_until have 3
-	contains "$T/err" 'was missing'
+	wait_until contains "$T/err" 'was missing'
 	cli c del job
 	wait_until have 3
 	cli a flushall

@@ -64,7 +64,8 @@ elseif L.number > 0 and returns() then
 	end
 	if s.n == 0 and look(L) then
 		call('pexpire', K, ttl)
-		family = L.value
+		-- readers go on with the lock they had; any other value outlived its family
+		family = family == 'shared:' and reads(L.value) and L.value or family
 	elseif s.n > 0 then
 		first_write()
 	end
