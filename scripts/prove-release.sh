@@ -42,11 +42,11 @@ strict-1              30   check
 strict-2              30   check
 strict-3              30   check
 interop               20   check-interop
-sim-one              180   check            src tests/sim
-sim-three            360   check            src tests/sim
-sim-five             720   check            src tests/sim
+sim-one              180   check            src/base src/lock src/lua src/net tests/sim
+sim-three            360   check            src/base src/lock src/lua src/net tests/sim
+sim-five             720   check            src/base src/lock src/lua src/net tests/sim
 sim-twins            180   check
-compare               60   check            src tests/sim
+compare               60   check            src/base src/lock src/lua src/net tests/sim
 mutants               60   mutants
 mutants-lua          720   mutants
 mutants-core         360   mutants

@@ -764,6 +764,7 @@ calls_are() { [ "$(calls)" -ge "$1" ]; }
 	local -A pid
 
 	command -v prlimit >/dev/null || skip "no prlimit"
+	limited
 	# all at once, each at a key of its own
 	for limit in cpu=1 as=1 data=1 memlock=0 core=0 msgqueue=0 fsize=0 \
 		stack=4096 nproc=0 rss=0 sigpending=0 nofile=16; do
@@ -1104,6 +1105,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 
 @test "without /proc nothing runs" {
 	need_root
+	[ "${SANITIZED-}" != asan ] || skip "ASan itself needs /proc"
 	run -70 --separate-stderr unshare -m sh -c '
 		mount -t tmpfs none /proc && exec "$@"' sh \
 		"$REDLOCK" -u "$url" -k job -- touch "$T/ran"

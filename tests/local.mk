@@ -22,21 +22,23 @@ REPLAYS = \
 tests/sim/rules: ;
 # Those that take longest come first, so that none is alone at the end.
 BATS = \
-	tests/server.bats tests/client.bats tests/replies.bats \
-	tests/force.bats tests/sentinel.bats tests/rollback.bats \
-	tests/cluster.bats tests/network.bats tests/history.bats \
-	tests/top.bats tests/masters.bats tests/lock.bats tests/readers.bats \
-	tests/nesting.bats tests/leases.bats tests/once.bats tests/limits.bats \
-	tests/keys.bats tests/slots.bats tests/orphans.bats tests/service.bats \
-	tests/faults.bats tests/local.bats tests/sim.bats tests/queue.bats \
-	tests/messages.bats tests/priority.bats tests/password.bats \
-	tests/foreign.bats tests/replace.bats tests/signals.bats \
-	tests/doctor.bats tests/usage.bats tests/examples.bats \
-	tests/completions.bats tests/kit.bats tests/docs.bats \
-	tests/bootstrap.bats tests/list.bats tests/nodes.bats tests/tls.bats \
-	tests/inspect.bats tests/wait.bats tests/config.bats tests/run.bats \
-	tests/deploy.bats tests/hardening.bats tests/versions.bats \
-	tests/release.bats
+	tests/server.bats tests/client.bats tests/network.bats \
+	tests/force.bats tests/sentinel.bats tests/examples.bats \
+	tests/faults.bats tests/rollback.bats tests/signals.bats \
+	tests/cluster.bats tests/local.bats tests/masters.bats \
+	tests/sim.bats tests/replies.bats tests/doctor.bats \
+	tests/top.bats tests/lock.bats tests/usage.bats tests/rights.bats \
+	tests/history.bats tests/queue.bats tests/docs.bats \
+	tests/leases.bats tests/completions.bats tests/nodes.bats \
+	tests/list.bats tests/replace.bats tests/password.bats \
+	tests/deploy.bats tests/service.bats tests/wait.bats \
+	tests/readers.bats tests/tls.bats tests/inspect.bats \
+	tests/limits.bats tests/kit.bats tests/config.bats \
+	tests/nesting.bats tests/priority.bats tests/messages.bats \
+	tests/once.bats tests/release.bats tests/slots.bats \
+	tests/bootstrap.bats tests/run.bats tests/keys.bats \
+	tests/foreign.bats tests/hardening.bats tests/orphans.bats \
+	tests/versions.bats
 check_PROGRAMS = $(UNITS) $(HELPERS) $(REPLAYS)
 if HAVE_LUA
 check_PROGRAMS += tests/sim/sim

@@ -121,8 +121,8 @@ unblanked() {
 # SO: a library of ours, for LD_PRELOAD
 shim() { unblanked "$TEST_BIN/$1"; }
 
-# TSan writes files, and needs its limits and much address space.
-limited() { [ "${SANITIZED-}" != tsan ] || skip "TSan does not start with such limits"; }
+# A sanitizer sets limits of its own, needs much address space, and may write files.
+limited() { [ -z "${SANITIZED-}" ] || skip "a sanitizer has its own limits"; }
 # SO: skips the test where redlock cannot be given this library
 preloading() {
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
@@ -170,6 +170,28 @@ not() {
 finish() { # its exit status is then $status
 	status=0
 	wait "$tool" || status=$?
+}
+# In the background, until it has seen that the lock is held: waiter N MS [OPTION...]
+waiter() {
+	local n=$1 ms=$2
+
+	shift 2
+	helper "$REDLOCK" -u "$url" -k job -t 1s "$@" -- \
+		witness "$T" --hold "$ms" 2>"$T/err.$n"
+	waiters="$waiters $!"
+	wait_until contains "$T/err.$n" "waiting"
+}
+waiters=
+all_waiters_ran() { # each with status 0
+	local pid
+
+	for pid in $waiters; do wait "$pid"; done
+}
+
+# A second server, which the url then names: node_b [redis-server OPTION...]
+node_b() {
+	node_start b "$@"
+	url=unix://$T/b.sock
 }
 lock_is_free() { free job; }
 in_line() { [ "$(cli a zcount 'job:redlock:{job}:queue' 0 +inf)" = "$1" ]; } # N wait
@@ -484,7 +506,8 @@ free() { [ "$(cli a exists "$1")" = 0 ]; }
 node_start_clock() {
 	local shim=$(shim wallclock.so)
 
-	[ -e "$shim" ] || {
+	# the server is not of our build, where all is linked with the sanitizer
+	[ -e "$shim" ] && [ -z "${SANITIZED-}" ] || {
 		shim=$T/wallclock.so
 		${CC:-cc} -D_GNU_SOURCE -O1 -shared -fPIC -o "$shim" \
 			"$top/tests/lib/wallclock.c" ||
