@@ -539,7 +539,8 @@ full() { if node_answers a; then return 1; fi; }
 	cli m1 $(cure_of replicas) >/dev/null
 	doctor 0
 	json 0 "d['servers'][0]['replicas'] == d['servers'][0]['replicas_online'] == 1"
-	node_start lone --cluster-enabled yes --cluster-config-file lone.nodes
+	node_start lone --bind "$(random_address)" --cluster-enabled yes \
+		--cluster-config-file lone.nodes
 	on "unix://$T/lone.sock"
 	doctor 1
 	finds wrong role 'a member of a Cluster' 'write redis-cluster://'

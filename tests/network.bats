@@ -8,6 +8,7 @@
 load lib/common
 load lib/namespace
 load lib/proxy
+load lib/servers
 
 # ---- the kit of this file ----
 
@@ -679,11 +680,13 @@ two_addresses() {
 	wait_until eval '"${within[@]}" redis-cli -h 127.0.0.3 -p '"$1"' ping >/dev/null'
 }
 
-# every_verb OPTION...: each answers under these, and changes what it should
+# every_verb OPTION...: each answers under these, and changes what it should. (The
+# keeper of a lock is a fork of a process with a thread that looks up names.)
 every_verb() {
 	local at=("${within[@]}" "$REDLOCK" "$@" --node-timeout 200ms) token verb
 
 	"${at[@]}" -q -k job -w 5 -- true
+	[ "${SANITIZED-}" != asan ] || skip "ASan may hang after a fork beside a thread"
 	token=$("${at[@]}" -q lock -t 1m job)
 	"${at[@]}" extend --token "$token" job
 	for verb in 'inspect job' 'inspect job --max-age 1h' list 'history job' \
@@ -723,7 +726,8 @@ every_verb() {
 
 @test "the names of a Cluster and of Sentinels have a silent address: the next" {
 	private_names
-	node_start b --cluster-enabled yes --cluster-announce-ip 127.0.0.3 \
+	node_start b --bind "$(random_address)" --cluster-enabled yes \
+		--cluster-announce-ip 127.0.0.3 \
 		--cluster-announce-port 6379 --cluster-config-file "$T/nodes.conf"
 	cli b cluster addslotsrange 0 16383 || cli b cluster addslots {0..16383}
 	wait_until eval 'cli b cluster info | grep -q cluster_state:ok'

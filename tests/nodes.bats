@@ -419,9 +419,13 @@ the latest changes: name the master"* ]] || return 1
 	behind
 	node_start b
 	local three="unix://$T/a.sock unix://$T/b.sock unix://$T/r.sock" verb token
+	# it answers when the others have granted
+	node_freeze r
 	hold open -u "unix://$T/b.sock" -u "unix://$T/r.sock" -q --restart-guard off
+	node_thaw r
 	wait_until contains "$T/err" "$T/r.sock: the server is a replica, which grants no lock"
 	contains "$T/err" "it does not vote"
+	[ "$(wc -l <"$T/err")" = 1 ]
 	for verb in 'inspect job' list 'history job' 'wait job -w 200ms'; do
 		REDLOCK_URL=$three run "$REDLOCK" ${verb%% *} -q \
 			$([ $verb = list ] 2>/dev/null || echo ${verb#* })

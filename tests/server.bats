@@ -662,12 +662,6 @@ unload() {
 
 # ---- more refusals ----
 
-# min-replicas-to-write
-heeded_by_scripts() {
-	server_is_at_least 7.0 ||
-		skip 'a script may write without replicas (before 7.0)'
-}
-
 @test "NOREPLICAS is retried" {
 	heeded_by_scripts
 	errs_for_a_while NOREPLICAS 'cli a config set min-replicas-to-write 1' \

@@ -193,7 +193,8 @@ static void start_anew(struct client *cl)
 			conn_forget(&cl->session[i][c].conn);
 		start_conns(cl, i);
 		cl->peer[i].silent = cl->detour[i].silent = 0;
-		cl->sentinels[i] = NULL; /* as above */
+		sentinels_forget(cl->sentinels[i]);
+		cl->sentinels[i] = NULL;
 	}
 	cl->releases_only = true;
 }

@@ -420,12 +420,13 @@ static bool open_detour(struct client *cl, int node, const struct place *to)
 /* ---- answers ---- */
 
 /* A replica, or a master that is one for the moment, which only time can tell.
- */
-static bool is_replica(const struct client *cl, const struct endpoint *ep,
-		       const char *error)
+ * (One that has the lock was a master before.) */
+static bool is_replica(const struct client *cl, int node, const char *error)
 {
-	return !cl->lease.was_held && ep->kind != ENDPOINT_SENTINEL &&
-	       ep->kind != ENDPOINT_CLUSTER &&
+	const struct endpoint *ep = cl->peer[node].ep;
+
+	return !(cl->lease.was_held && cl->lease.node[node].link.answered) &&
+	       ep->kind != ENDPOINT_SENTINEL && ep->kind != ENDPOINT_CLUSTER &&
 	       strncmp(error, "READONLY", 8) == 0;
 }
 
@@ -495,17 +496,18 @@ static void refused(struct client *cl, struct conn *c,
 	struct error_told told = o->told;
 	const char *text = o->text;
 	char line[400];
+	bool replica = is_replica(cl, node, o->shown);
 
-	if (is_replica(cl, c->peer->ep, o->shown) && cl->lease.conf.nodes == 1)
-		cl->replica[node] = true;
-	else if (is_replica(cl, c->peer->ep, o->shown)) {
+	if (replica && cl->lease.conf.nodes > 1) {
 		told.cure = "with several servers, each must accept writes";
 		text = error_say(&told, true, line, sizeof(line));
 		if (!cl->replica[node])
 			log_error("replica", "%s%s: %s; it does not vote",
 				  cl->whose, c->peer->name, o->brief);
-		cl->replica[node] = true;
+		/* which is all that is to be said of it */
+		cl->troubled[node] |= cl->lease.state == LEASE_HELD;
 	}
+	cl->replica[node] |= replica;
 	/* after a circle of redirections no server has refused us */
 	cl->refused |= !error_waits(o->shown) && o->sent.again < AGAIN_MAX;
 	failed_briefly(cl, &o->sent.ask, o->kind, o->ran, c->peer->name, text,

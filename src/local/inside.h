@@ -33,7 +33,6 @@
 
 #define LOCAL_NEW "redis.new" /* not longer than LOCAL_SOCKET */
 #define LOCAL_RENAMED LOCAL_SOCKET ".idle"
-#define LOCAL_LOCK LOCAL_SOCKET ".lock"
 
 /* Makes the socket's directory if need be. */
 int localdir_make(const char *socket, struct fail *why);

@@ -63,6 +63,13 @@ struct sentinels *sentinels_open(const struct endpoint *group, struct fail *why)
 	return s;
 }
 
+void sentinels_forget(struct sentinels *s)
+{
+	for (int i = 0; s && i < s->all.n; i++)
+		conn_forget(&s->all.at[i]->conn);
+	free(s);
+}
+
 static bool lists(const struct sentinel *who, uint64_t id)
 {
 	for (int i = 0; i < who->others && i < COUNTED; i++)

@@ -18,7 +18,7 @@
 
 struct sentinels;
 
-/* Asks nothing yet. `group` is borrowed. It lasts as long as the
+/* Asks nothing yet. `group` is borrowed. The result lasts as long as the
  * process. NULL: see *why. */
 struct sentinels *sentinels_open(const struct endpoint *group,
 				 struct fail *why);
@@ -26,6 +26,9 @@ struct sentinels *sentinels_open(const struct endpoint *group,
 /* Asks them all. `at`: now. A Sentinel that has owed an answer for longer than
  * patience_ms is asked over a new connection. */
 void sentinels_ask(struct sentinels *s, struct instant at, int64_t patience_ms);
+
+/* After a fork, in the child: see conn_forget(). May be NULL. */
+void sentinels_forget(struct sentinels *s);
 
 /* For poll(2), with POLLIN. Then call sentinels_step(). */
 int sentinels_fd(const struct sentinels *s);

@@ -71,7 +71,10 @@ common_end() {
 		failed=1
 		list_processes | while read -r n _; do kill -KILL "$n"; done
 	}
-	[ -n "${BATS_TEST_COMPLETED-}" ] || failed=1
+	[ -n "${BATS_TEST_COMPLETED-}" ] || {
+		failed=1
+		[ ! -s "$T/err" ] || sed 's/^/said: /' "$T/err"
+	}
 	return_lent $failed
 	# after a success nothing is left
 	[ ! -e "$T" ] || {
@@ -188,6 +191,11 @@ all_waiters_ran() { # each with status 0
 	for pid in $waiters; do wait "$pid"; done
 }
 
+# min-replicas-to-write
+heeded_by_scripts() {
+	server_is_at_least 7.0 ||
+		skip 'a script may write without replicas (before 7.0)'
+}
 # A second server, which the url then names: node_b [redis-server OPTION...]
 node_b() {
 	node_start b "$@"
@@ -514,7 +522,9 @@ node_start_clock() {
 			skip 'no compiler for the clock shim'
 	}
 	node_step "$1" 0
-	LD_PRELOAD=$shim WALLCLOCK=$T/$1.clock node_start "$1"
+	# (our launch is, but does not mind)
+	ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=$shim WALLCLOCK=$T/$1.clock \
+		node_start "$1"
 	# sanitizers may keep the shim out
 	node_step "$1" 5000
 	at_least "$(cli "$1" time | head -1)" "$((EPOCHSECONDS + 4))"

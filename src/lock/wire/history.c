@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/units.h"
 #include "lock/wire/record.h"
 
@@ -153,14 +154,21 @@ static void merge(struct history_hold *known, const struct history_hold *its)
 	known->ended_ms = known->since_ms + known->held_ms;
 }
 
-static void take_hold(struct history *h, const struct history_hold *its)
+static struct history_hold *hold_of(const struct history *h, const char *token)
 {
 	for (int i = 0; i < h->holds; i++)
-		if (strcmp(h->hold[i].token, its->token) == 0) {
-			merge(&h->hold[i], its);
-			return;
-		}
+		if (strcmp(h->hold[i].token, token) == 0)
+			return &h->hold[i];
+	return NULL;
+}
+
+static int add(struct history *h, const struct history_hold *its,
+	       struct fail *why)
+{
+	if (!grow(&h->hold, h->holds, &h->room, sizeof(*h->hold)))
+		return fail_memory(why);
 	h->hold[h->holds++] = *its;
+	return 0;
 }
 
 #define SHAPE "[sss[s[s*]]*]" /* see src/lua/latest.lua */
@@ -176,21 +184,21 @@ int history_add(struct history *h, const struct reply *r, int node,
 		struct fail *why)
 {
 	size_t n = r->items < 3 + HISTORY_MAX ? r->items : 3 + HISTORY_MAX;
-	struct history_hold *more;
 
 	if (!reply_is(r, SHAPE) ||
 	    strcmp(reply_item(r, 0)->bytes, "history") != 0)
 		return request_misread(reply_item(r, 0)->bytes,
 				       reply_item(r, 0)->len, why);
-	more = realloc(h->hold, ((size_t)h->holds + n) * sizeof(*h->hold));
-	if (!more)
-		return fail_memory(why);
-	h->hold = more;
 	for (size_t i = 3; i < n; i++) {
-		struct history_hold its;
+		struct history_hold its, *same;
 
-		if (read_entry(&its, reply_item(r, i)))
-			take_hold(h, &its);
+		if (!read_entry(&its, reply_item(r, i)))
+			continue;
+		same = hold_of(h, its.token);
+		if (same)
+			merge(same, &its);
+		else if (add(h, &its, why) < 0)
+			return -1;
 	}
 	h->answers |= 1U << node;
 	if (reply_number(reply_item(r, 1), 0) > h->now_ms)
@@ -210,17 +218,7 @@ static int in_time(const void *a, const void *b)
 int history_add_open(struct history *h, const struct history_hold *its,
 		     struct fail *why)
 {
-	struct history_hold *more;
-
-	for (int i = 0; i < h->holds; i++)
-		if (strcmp(h->hold[i].token, its->token) == 0)
-			return 0;
-	more = realloc(h->hold, ((size_t)h->holds + 1) * sizeof(*h->hold));
-	if (!more)
-		return fail_memory(why);
-	h->hold = more;
-	h->hold[h->holds++] = *its;
-	return 0;
+	return hold_of(h, its->token) ? 0 : add(h, its, why);
 }
 
 void history_finish(struct history *h, int64_t within_ms)

@@ -61,7 +61,7 @@ struct history_hold {
 
 struct history {
 	struct history_hold *hold; /* owned; the oldest first */
-	int holds;
+	int holds, room;
 	int64_t now_ms;       /* the clock of one server */
 	unsigned int answers; /* nodes that answered: bits */
 };
@@ -72,8 +72,9 @@ void history_request(struct request *r, const struct keys *keys, int db);
 /* The master of a node that is a replica, in its answer; "": it is none. */
 const char *history_master(const struct reply *r, char buf[MASTER_SHOWN]);
 /* Adds a node's answer. *h must be all zero at first. The same hold told by
- * several nodes becomes one entry. Returns -1, and adds nothing, if the reply
- * is not an answer of the script or memory is short. */
+ * several nodes becomes one entry. -1: the reply is not an answer of the
+ * script, and adds nothing; or memory is short, and its last holds are missing.
+ */
 int history_add(struct history *h, const struct reply *r, int node,
 		struct fail *why);
 /* Adds a present holder, unless it has an entry; -1: no memory. */
