@@ -477,7 +477,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	proxy_start a
 	hold 450
 	before=$(cat "$T/fence")
-	px duplicate 500
+	px duplicate 1200
 	wait_until contains "$T/px.log" duplicate
 	ends_with 0
 	free job
