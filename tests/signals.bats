@@ -343,13 +343,15 @@ counting() { # SIGNAL
 }
 
 @test "TERM reaches each of 2,500 processes" {
-	start -k job -- linger many 2500 "$T/w"
+	local n=${SANITIZED:+200} # with a sanitizer, that many stop the machine
+	n=${n:-2500}
+	start -k job -- linger many $n "$T/w"
 	wait_until exists "$T/w"
-	[ "$(pgrep -cfx "linger many 2500 $T/w")" = 2501 ]
+	[ "$(pgrep -cfx "linger many $n $T/w")" = $((n + 1)) ]
 	kill -TERM "$tool"
 	finish
 	wait_until no_process_left
-	[ "$(pgrep -cfx "linger many 2500 $T/w")" = 0 ]
+	[ "$(pgrep -cfx "linger many $n $T/w")" = 0 ]
 }
 
 @test "a chain of 40 processes is killed under low ulimits, by redlock or the guard" {
