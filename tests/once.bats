@@ -42,6 +42,7 @@ marks() { echo $(($(mark_lasts) > 0)); }
 }
 
 @test "--once-counts any: a run that began is not repeated, whatever became of it" {
+	vforks
 	local how= json='"outcome" not in d["once"]'
 	# STATUS MARKS [OPTION...] -- COMMAND...; then others are told `how` it ended
 	once() {
@@ -177,6 +178,7 @@ label() { cli a --raw hget "$state" label | head -n 1; }
 }
 
 @test "--once-for: a failure, a kill and a loss leave the mark of the last success" {
+	vforks
 	labels v1
 	run -1 redlock -q -k job --once-for v2 -- false
 	run -137 redlock -q -k job --once-for v2 -- sh -c 'kill -9 $$'
@@ -320,6 +322,7 @@ newer() { # N [OPTION...]: it runs
 }
 
 @test "--revision: a failure, a kill and a loss leave no mark, unless --once-counts any" {
+	vforks
 	newer 5
 	run -1 redlock -q -k job --revision 9 -- false
 	run -137 redlock -q -k job --revision 9 -- sh -c 'kill -9 $$'

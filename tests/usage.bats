@@ -416,7 +416,7 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 }
 
 @test "status 126 when the command cannot be executed, 127 not found" {
-	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
+	vforks
 	: # the two tests below have the details; this one compares with env(1)
 	printf '#!/no/such/interpreter\n' >"$T/bad"
 	printf 'text\n' >"$T/plain"
@@ -430,7 +430,7 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 }
 
 @test "status 127 C11 a command that does not exist is named, lock free" {
-	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
+	vforks
 	run -127 --separate-stderr redlock -k job --result-file "$T/result" -- \
 		"$T/none" arg
 	[ "${#stderr_lines[@]}" = 1 ]
@@ -445,7 +445,7 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 }
 
 @test "a command that may not be executed is 126, lock free" {
-	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
+	vforks
 	: >"$T/plain"
 	for c in "$T/plain" "$T"; do
 		run -126 --separate-stderr redlock -k job \
@@ -705,6 +705,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 }
 
 @test "a command line as one word: -c is suggested, but not for a missing program" {
+	vforks
 	run -127 --separate-stderr redlock -k job -- 'echo hi'
 	[[ $stderr = "redlock: job: 'echo hi' is not in PATH ("*"); \
 -c runs a shell command line: redlock -k KEY -c '...'" ]]
@@ -717,6 +718,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 }
 
 @test "a word of a shell, or a verb behind the key: the message says what to write" {
+	vforks
 	local word said
 
 	while read -r word said; do
@@ -746,6 +748,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 }
 
 @test "a script whose interpreter is missing: the message names the interpreter" {
+	vforks
 	local said="No such file or directory; its first line ends with a carriage return"
 
 	printf '#!/bin/sh\r\necho hi\r\n' >"$T/dos"

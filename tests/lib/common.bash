@@ -136,6 +136,8 @@ shim() { unblanked "$TEST_BIN/$1"; }
 
 # A sanitizer sets limits of its own, needs much address space, and may write files.
 limited() { [ -z "${SANITIZED-}" ] || skip "a sanitizer has its own limits"; }
+# where a command that cannot be executed is not known before it counts as run
+vforks() { [ "${SANITIZED-}" != tsan ] || skip "TSan makes a fork of vfork"; }
 # SO: skips the test where redlock cannot be given this library
 preloading() {
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
