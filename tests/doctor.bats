@@ -330,7 +330,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	cli a $(cure_of rights) >/dev/null
 	tells_writes || {
 		doctor 1
-		finds wrong lock 'waiting for a test lock: The user executing'
+		finds wrong lock 'waiting for a test lock: the user lacks a right'
 		cli a acl setuser joe +zadd +zrem >/dev/null
 	}
 	doctor 0

@@ -240,7 +240,7 @@ stale_url() { # OLD
 	url="redis-sentinel://joe:pw@$(node_at gs1)/g?sentinel-user=joe\
 &sentinel-password-file=$T/pw"
 	server_is_at_least 6.2 || {
-		fails 77 'Sentinels since 6.2): leave out the user name' -u "$url"
+		fails 77 'Sentinels since 6.2); leave out the user name' -u "$url"
 		"$REDLOCK" -u "${url/sentinel-user=joe&sentinel-password-file=*/\
 sentinel-password-file=$T/gs1.auth}" -k job -- true
 		return
