@@ -55,7 +55,9 @@ objects() { ar t "$build/libredlock.a" | wc -l; }
 	need_objects
 	# most have a buffer on the stack, or write to one
 	[ "$(objects_with __stack_chk_fail)" -ge "$(($(objects) / 3))" ]
-	[ "$(objects_with '__[a-z]+_chk')" -ge "$(($(objects) / 3))" ]
+	# (musl has no functions that check)
+	"$REDLOCK" --version | grep -qx 'libc: not glibc' ||
+		[ "$(objects_with '__[a-z]+_chk')" -ge "$(($(objects) / 3))" ]
 	# and what is linked from elsewhere is not taken for ours
 	[ "$(objects_with '__no_such_chk')" = 0 ]
 }
