@@ -25,14 +25,14 @@ comes_back_without_r2() {
 	local how=$1 one=${2%,*} two=${2#*,} n=0 kind
 
 	shift 2
-	"$one" r1 -t 2500ms -v
+	"$one" r1 -t 4s -v
 	running r1
 	if [ -n "${pid[r0]-}" ]; then # r1 has slot 1, and r2 will have slot 0
 		let_go r0
 		ended r0
 	fi
 	keep_old_state
-	"$two" r2 -t "${of_r2:-2500ms}"
+	"$two" r2 -t "${of_r2:-4s}"
 	running r2
 	for kind; do
 		n=$((n + 1))
