@@ -593,6 +593,8 @@ static int cmd_left(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	/* a master that becomes a replica closes all connections */
+	(void)signal(SIGPIPE, SIG_IGN);
 	if (argc < 3)
 		return usage();
 	if (strcmp(argv[1], "ask") == 0)
