@@ -8,7 +8,7 @@ set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 versions=${VERSIONS:-valkey-8.0 redis-6.0 redict-7.3 valkey-8.1 redis-8.0 redis-8.0.6 valkey-9.1}
 suites=${*:-readers rollback slots nesting leases keys limits once orphans \
-	queue priority messages foreign server password masters nodes cluster \
+	queue priority messages foreign server rights password masters nodes cluster \
 	sentinel doctor tls history local differ}
 export REDLOCK="${REDLOCK:-$PWD/redlock}"
 export TEST_BIN="${TEST_BIN:-$PWD/tests/lib}"

@@ -295,7 +295,7 @@ FEATURES = [
 ]
 FILES = {
     'history': 'history', 'latest': 'history', 'inspect': 'inspect list wait top',
-    'idle': 'local', 'rights': 'rights doctor', 'no-writes': 'rights doctor',
+    'idle': 'local', 'rights': 'doctor password rights', 'no-writes': 'doctor password rights',
     'force': 'force', 'release': 'lock once queue', 'renew': 'lock nodes readers',
     'acquire': 'queue limits priority', 'serve': 'queue readers', 'line': 'queue priority',
     'wait': 'queue wait replies', 'hold': 'readers slots history', 'counter': 'rollback nodes',

@@ -1163,7 +1163,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 start_many() { # N, OPTIONS of redlock
 	local n=$1
 	shift
-	[ -z "${SANITIZED-}" ] || skip "so many with a sanitizer stop the machine"
+	[ -z "${SANITIZED-}" ] || skip "thousands of processes with a sanitizer are too heavy"
 	rm -f "$T/up"
 	start "$@" -- sh -c "trap '' TERM; exec 9>'$T/many'; flock 9
 		exec linger many $n '$T/up'"

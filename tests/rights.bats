@@ -13,7 +13,7 @@ number_of_a() {
 # (before 6.2 they are not counted)
 refused_auths() { number_of_a 'cmdstat_auth:.*,failed_calls='; }
 connections() { number_of_a 'total_connections_received:'; }
-# Status 77 after one connection with so many AUTH: turned_away N [OPTION...]
+# turned_away N [OPTION...]: status 77 after one connection, on which AUTH was sent N times
 turned_away() {
 	local auths connections more
 

@@ -117,12 +117,12 @@ mixed() { # HOW: the first one wants the only slot
 }
 
 @test "rollback: readers and slots, slot 1 renews: the forgotten reader goes on" {
-	reader r1 -t 2500ms
+	reader r1 -t 4s
 	running r1
-	slot_taker s1 -t 2500ms -v
+	slot_taker s1 -t 4s -v
 	running s1
 	keep_old_state
-	reader r2 -t 2500ms
+	reader r2 -t 4s
 	running r2
 	lines_up writer w1
 	next_renewal s1

@@ -343,7 +343,7 @@ counting() { # SIGNAL
 }
 
 @test "TERM reaches each of 2,500 processes" {
-	local n=${SANITIZED:+200} # with a sanitizer, that many stop the machine
+	local n=${SANITIZED:+200} # with a sanitizer, 2,500 are too heavy
 	n=${n:-2500}
 	start -k job -- linger many $n "$T/w"
 	wait_until exists "$T/w"
@@ -411,7 +411,7 @@ counting() { # SIGNAL
 }
 
 @test "a storm of real-time signals does not hide that the command has ended" {
-	# (musl has 34 for itself)
+	# (musl uses signal 34 itself)
 	# the limit counts for all that this user runs: not to be used up
 	launch --default all --limit sigpending=5000 "$REDLOCK" -u "$url" -k job -t 2s \
 		-- sh -c "trap '' 40; touch $T/in; linger until $T/storm; exit 5" 3>&- &

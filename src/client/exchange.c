@@ -420,7 +420,8 @@ static bool open_detour(struct client *cl, int node, const struct place *to)
 /* ---- answers ---- */
 
 /* A replica, or a master that is one for the moment, which only time can tell.
- * (One that has the lock was a master before.) */
+ * Once we have held the lock, a server that has answered before is neither: it
+ * was a master, and has been demoted. */
 static bool is_replica(const struct client *cl, int node, const char *error)
 {
 	const struct endpoint *ep = cl->peer[node].ep;

@@ -7,9 +7,8 @@ queue='job:redlock:{job}:queue'
 node=a # has the lock under test
 in_line() { [ "$(cli $node zcount "$queue" 0 +inf)" = "$1" ]; } # without the signs of life
 use_b() { # [redis-server option...]: a server of the test's own
-	node_start b "$@"
+	node_b "$@"
 	node=b
-	url=unix://$T/b.sock
 }
 
 # line N [OPTION...]: starts waiter number N in the background, and waits until it
