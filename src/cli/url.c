@@ -335,7 +335,7 @@ static const struct scheme *scheme_suggest(const char *text)
  * Makes what was meant, without a password. */
 static bool rest_of_scheme(const char *text, char shown[160])
 {
-	char url[300];
+	char masked[160];
 
 	for (size_t i = 0; i < SCHEMES; i++) {
 		const struct scheme *s = &schemes[i];
@@ -351,9 +351,8 @@ static bool rest_of_scheme(const char *text, char shown[160])
 		if (path ? rest[0] != '/' || rest[1] == '/'
 			 : !isalnum((unsigned char)*rest))
 			continue;
-		(void)snprintf(url, sizeof(url), "%s%s%s", s->name, s->colon,
-			       rest);
-		(void)endpoint_masked(url, shown);
+		(void)snprintf(shown, 160, "%s%s%s", s->name, s->colon,
+			       endpoint_masked(rest, masked));
 		return true;
 	}
 	return false;

@@ -817,9 +817,11 @@ static const struct {
 
 static void test_bad(void)
 {
+	char long_url[1100];
+	struct endpoint ep;
+	struct fail why;
+
 	for (size_t i = 0; i < COUNT(bad); i++) {
-		struct endpoint ep;
-		struct fail why = {0};
 		bool refused = endpoint_parse(&ep, bad[i].url, &why) == -1;
 
 		if (!ok(refused && why.kind == FAIL_USAGE &&
@@ -830,6 +832,10 @@ static void test_bad(void)
 			ok(!strstr(why.text, "SE") && !strstr(why.text, "CRET"),
 			   "'%s': the message shows no password", bad[i].url);
 	}
+	(void)snprintf(long_url, sizeof(long_url), "redis:/me:%01000d@h", 5);
+	ok(endpoint_parse(&ep, long_url, &why) == -1 &&
+		   strstr(why.text, ": write redis://***@h"),
+	   "a password of a thousand bytes is not shown either");
 }
 
 /* A URL of `head`, n times `c`, and `tail`. */
