@@ -224,6 +224,54 @@ assert '"$1"', d' >/dev/null
 	json "len(d['locks']) == 19 and d['nodes'][0]['state'] == 'up'"
 }
 
+# ---- Sentinels of two minds ----
+
+@test "a grant of the old master does not count once a search finds the new one" {
+	local new n sentinels=
+
+	node_start b
+	for n in a b; do
+		fake "master-$n" tcp <<-END
+			def answer(words):
+			    return forward('$T/$n.sock', words)
+		END
+		[ $n = a ] || new=${at#*:}
+	done
+	# one that is slow and knows it; one that still names the old master to a
+	# search and to the first question after that; one that is mute
+	fake first tcp <<-END
+		import asyncio
+		async def slow():
+		    await asyncio.sleep(0.1)
+		    return ['127.0.0.1', '$new']
+		def answer(words):
+		    return (asyncio.ensure_future(slow()) if words[1] == b'get-master-addr-by-name'
+		            else Error('NOPERM'))
+	END
+	sentinels=$at
+	fake second tcp <<-END
+		asked = 0
+		def answer(words):
+		    global asked
+		    if words[1] != b'get-master-addr-by-name':
+		        return Error('NOPERM')
+		    asked += 1
+		    return ['127.0.0.1', '$(cat "$T/master-a.py.port")' if asked <= 2 else '$new']
+	END
+	sentinels=$sentinels,$at
+	fake third tcp <<<"answer = lambda words: None"
+	sentinels=$sentinels,$at
+	url=unix://$T/b.sock
+	hold open -t 10s
+	run --separate-stderr "$REDLOCK" -vv -u "redis-sentinel://$sentinels/g" -w 3s -k job -- \
+		touch "$T/ran"
+	[ ! -e "$T/ran" ]
+	[ "$status" = 75 ] || { echo "$status: $stderr" >&2; false; }
+	[[ $stderr == *"granted after"* ]]
+	cli a flushall # nobody could release it there
+	end_hold
+}
+
 # ---- invalid hosts ----
 
 steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }

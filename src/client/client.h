@@ -30,6 +30,7 @@
 struct unproven {
 	struct ask ask; /* VERB_NONE: there is none */
 	struct answer answer;
+	unsigned int moves; /* the peer's, when it came */
 };
 
 struct client {

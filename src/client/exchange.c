@@ -266,8 +266,8 @@ static void answered(struct client *cl, const struct ask *asked,
 	/* another lock than the master's may be held, too */
 	if (cl->peer[asked->node].ep->kind == ENDPOINT_SENTINEL &&
 	    (is_yes(asked, &answer) || asked->verb == VERB_ACQUIRE)) {
-		cl->unproven[asked->node][asked->chan] =
-			(struct unproven){*asked, answer};
+		cl->unproven[asked->node][asked->chan] = (struct unproven){
+			*asked, answer, cl->peer[asked->node].moves};
 		exchange_prove(cl, asked->node);
 	} else {
 		accept_answer(cl, asked, &answer);

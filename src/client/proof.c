@@ -92,6 +92,13 @@ enum proof_says proof_next(struct client *cl, int node, struct proof *out)
 				     : "cannot ask the Sentinels");
 			return PROOF_FAILED;
 		}
+		/* a search has found another master since: what the Sentinels
+		 * say now is not said of the one that answered */
+		if (u->moves != cl->peer[node].moves) {
+			(void)fail(&out->why, FAIL_UNAVAILABLE,
+				   "the answer came from its former master");
+			return PROOF_FAILED;
+		}
 		switch (sentinels_say(s, at, u->ask.sent, &out->master,
 				      &out->why)) {
 		case SENTINELS_OPEN:
