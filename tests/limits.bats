@@ -49,6 +49,33 @@ load lib/kinds
 	lock_is_free
 }
 
+@test "--max-hold, force-release: also after a TERM for a lease that was then renewed" {
+	local heedless='trap "echo term >>$1" TERM; while :; do sleep 0.05; done'
+	local n
+
+	for n in held forced; do
+		helper "$REDLOCK" -u "$url" -k $n -t 5s -K 200ms \
+			--max-hold $([ $n = held ] && echo 9s || echo 90s) \
+			-- sh -c "$heedless" sh "$T/$n" 2>"$T/err.$n"
+		eval "$n=$!"
+		wait_until not free $n
+	done
+	helper "$REDLOCK" -u "$url" lock --keep-for $$ --on-lost none -t 5s \
+		--max-hold 9s kept
+	wait_until not free kept
+	node_freeze a
+	for n in held forced; do wait_until exists "$T/$n"; done
+	node_thaw a
+	for n in held forced; do wait_until contains "$T/err.$n" 'renewed again'; done
+	redlock force-release forced --confirm forced
+	ended_as "$forced" 125
+	contains "$T/err.forced" 'asked to stop (force-release)'
+	ended_as "$held" 124
+	contains "$T/err.held" 'held for 9.0s (--max-hold)'
+	[ "$(cat "$T/held")" = $'term\nterm' ]
+	wait_until free kept
+}
+
 @test "--max-renewals: ends as the lease does, with status 124" {
 	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	local t0=$(now_ms)

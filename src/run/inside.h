@@ -182,6 +182,8 @@ struct watch {
 				  reported that all are dead */
 	int beat;                   /* its count when we last looked */
 	bool asked_to_end;          /* we sent TERM */
+	struct instant overdue;     /* the renewal that was too long ago when we
+				  sent it because of the lease */
 	bool killed;                /* we told the guard to kill */
 	bool ended;                 /* the command ended; its status is known */
 	bool abandoned; /* lost, and what still runs is not ours to kill */

@@ -161,6 +161,15 @@ static void ask_to_end(struct watch *w, struct instant kill)
 	relay_refused(&w->relay, w->conf->signal, &r);
 }
 
+/* Whether it still has to end. A lease that is renewed after all goes on; then
+ * whoever wants it to end must ask again. */
+static bool is_ending(const struct watch *w)
+{
+	return w->asked_to_end &&
+	       (w->end->outcome != OUTCOME_RAN ||
+		w->overdue.ms == watchdog_credited_at(w->dog).ms);
+}
+
 /* For messages: what we do to the command then. */
 static const char *asks(const struct watch *w, int64_t kill_ms, char text[80])
 {
@@ -181,7 +190,7 @@ static void end_hold(struct watch *w, const char *reason, struct instant at,
 	/* it is already ending, and the reason was reported */
 	if (w->killed || w->end->outcome == OUTCOME_LOST ||
 	    w->end->outcome == OUTCOME_FORCED ||
-	    (w->asked_to_end && w->end->outcome == OUTCOME_RAN))
+	    (is_ending(w) && w->end->outcome == OUTCOME_RAN))
 		return;
 	if (w->end->outcome == OUTCOME_MAX_HOLD) {
 		kill_tree(w);
@@ -240,7 +249,7 @@ static void look_at_stop(struct watch *w)
 	if (w->stop_by.ms == NEVER.ms && !w->conf->kept)
 		w->stop_by = after(at, w->conf->kill_after_ms);
 	w->stop_by = sooner(w->stop_by, by);
-	news = !w->asked_to_end;
+	news = !is_ending(w);
 	if (news) {
 		w->end->outcome = OUTCOME_FORCED;
 		if (before(at, w->stop_by))
@@ -285,8 +294,9 @@ static void look_at_lease(struct watch *w)
 		return;
 	}
 	alarm_set(w->deadman->alarm, kill);
-	if (w->asked_to_end)
+	if (is_ending(w))
 		return;
+	w->overdue = credited_at;
 	ask_to_end(w, kill);
 	log_error("ending", "not renewed for %s; %s", age,
 		  done(w, asks(w, between(at, kill), text)));
@@ -339,8 +349,10 @@ static void command_ended(struct watch *w, bool left)
 {
 	struct ending *end = w->end;
 	char name[SIGNAL_TEXT];
-	bool lost = w->asked_to_end && end->outcome == OUTCOME_RAN;
 	int sig = w->conf->kept ? w->conf->kept->sig : w->conf->signal;
+	/* what got a signal did not end by itself, even if the lease went on */
+	bool lost = w->asked_to_end && end->outcome == OUTCOME_RAN &&
+		    (sig > 0 || is_ending(w));
 
 	if (lost)
 		end->outcome = OUTCOME_LOST;
@@ -499,7 +511,7 @@ static void renew_here(struct watch *w, struct pollfd *fds, int n,
 /* Whether we may stop because the command has. */
 static bool may_stop(const struct watch *w)
 {
-	return !w->killed && !w->ended && !w->asked_to_end && !w->conf->by_hand;
+	return !w->killed && !w->ended && !is_ending(w) && !w->conf->by_hand;
 }
 
 /* The user has pressed Ctrl-C for the third time. */
