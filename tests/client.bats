@@ -249,6 +249,19 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	[ "$(holds)" = 0 ]
 }
 
+@test "timeout's TERM and CONT before the command is born: it gets both" {
+	preloading inject.so
+	inject_behind vfork:1:0 "$REDLOCK" -v -u "$url" -k job -t 20s -- \
+		witness "$T" --hold 9000
+	wait_until exists "$T/hit"
+	kill -TERM "$tool"
+	kill -CONT "$tool"
+	wait_until contains "$T/err" 'signal 18'
+	rm "$T/hit"
+	finish
+	[ "$status" = 143 ]
+}
+
 @test "exec hangs and redlock is killed: the command dies at once" {
 	preloading inject.so
 	inject_behind execvpe:1:0 "$REDLOCK" -u "$url" -k job -t 60s -- \

@@ -128,7 +128,7 @@ struct relay {
 	struct instant apart_due; /* it stops at its own pace until then; or
 				     NEVER */
 	struct instant bound;     /* set by the caller: it must act then */
-	int early;                /* a signal for a command not started yet */
+	sigset_t early;           /* for a command that has not started yet */
 	bool refused; /* we reported that a signal is not permitted */
 };
 

@@ -59,8 +59,21 @@ static void pass_on(struct relay *y, int sig, bool group)
 	} else if (command > 0 && kill(command, sig) < 0 && errno == EPERM) {
 		r = (struct reach){1, 1, command, tree_owner(command)};
 	}
-	y->early = command == 0 && r.met == 0 ? sig : 0;
+	if (command == 0 && r.met == 0)
+		sigaddset(&y->early, sig);
+	else
+		sigdelset(&y->early, sig);
 	relay_refused(y, sig, &r);
+}
+
+/* Those that came before the command was born. */
+static void pass_early_on(struct relay *y)
+{
+	if (sigisemptyset(&y->early))
+		return;
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sigismember(&y->early, sig))
+			pass_on(y, sig, false);
 }
 
 /* The group that the command has made for itself, as timeout(1) does; 0: it has
@@ -264,7 +277,8 @@ struct instant relay_due(const struct relay *y)
 		return y->apart_due;
 	if (y->holds_back)
 		return must_act(y);
-	return y->early ? sooner(due, after(now(), BIRTH_MS)) : due;
+	return sigisemptyset(&y->early) ? due
+					: sooner(due, after(now(), BIRTH_MS));
 }
 
 void relay_step(struct relay *y, bool readable, bool may_stop)
@@ -283,8 +297,7 @@ void relay_step(struct relay *y, bool readable, bool may_stop)
 		readable = true; /* it may well be, and nobody looked */
 	}
 	look_at_mate(y);
-	if (y->early)
-		pass_on(y, y->early, false);
+	pass_early_on(y);
 	for (int i = 0; readable && i < SIGNALS_TURN && !y->holds_back &&
 			!is_stopping(y) && signals_next(y->signals, &a);
 	     i++)
