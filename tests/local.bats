@@ -852,6 +852,48 @@ refuses() { # STATUS TEXT, of a run that would start the server
 	locally -n -k job -- true
 }
 
+# From now on a server that is started does not come up.
+hang_servers() {
+	printf '#!/bin/sh\ntouch "%s"\nexec sleep 20\n' "$T/hangs" >"$T/bin/redis-server"
+}
+@test "local: a server that does not come up does not delay -w" {
+	local since=$(now_ms)
+
+	hang_servers
+	run locally -w 500ms -k job -- touch "$T/ran"
+	[ "$status" = 69 ]
+	[[ $output == *'did not start in time'* ]]
+	below $(($(now_ms) - since)) 3000 # it is given 5 s otherwise
+	kill_private
+	# one that is slow is there for the next run
+	printf '#!/bin/sh\nsleep 0.5; exec "%s" "$@"\n' "$real" \
+		>"$T/bin/redis-server"
+	run -69 locally -w 50ms -k job -- touch "$T/ran"
+	wait_until serves
+	[ ! -e "$T/ran" ]
+}
+
+@test "local: a server that does not come up again: the lease is lost in time, said by redlock" {
+	hold_until_told -t 3s
+	hang_servers
+	kill_private
+	ends_with 125
+	contains "$T/err" 'lease lost: '
+}
+
+@test "local: a guard killed while the server does not come up leaves no process" {
+	PATH="$T/bin:$PATH" helper "$REDLOCK" -u "$(local_url)" -k job -t 12s -- \
+		sh -c "sleep 297 & touch $T/started; wait"
+	holder=${helpers##* }
+	wait_until exists "$T/started"
+	hang_servers
+	kill_private
+	wait_until exists "$T/hangs"
+	kill -KILL "$(guard_of "$holder")"
+	ends_with 70
+	not pgrep -fx 'sleep 297'
+}
+
 @test "local: a directory is refused if relative, or too long for a socket" {
 	local long=$(printf '%97s' | tr ' ' x)
 	long=/${long:1}

@@ -73,6 +73,7 @@ struct client {
 	bool told_twins, told_blind[NODES_MAX], replica[NODES_MAX];
 	bool refused;       /* a server was there and refused */
 	bool releases_only; /* do not start a private server for that */
+	bool starts_none;   /* do not either: it would block who must kill */
 	struct instant asked[NODES_MAX]; /* held: since when a renewal is
 					    unanswered; or NEVER */
 	int healed, stepped;

@@ -166,7 +166,7 @@ static void give_back(struct client *cl, const struct ask *asked,
 		    cl->identity, session_db(s->conn.peer->ep));
 	(void)session_ask(s, &request.words,
 			  goes_whole(cl, &release) ? NULL : request.sha,
-			  &(struct sent){0}, false);
+			  &(struct sent){0}, LONG_AGO);
 }
 
 /* The acquire of a channel, answered or not, for which the Sentinels were
@@ -349,6 +349,18 @@ void exchange_hang_up(struct client *cl, int node, int chan)
 	session_close(s);
 }
 
+/* See session_ask(). Only a wait has an end: -n is one try, and a lock that is
+ * held takes what its lease leaves. */
+static struct instant start_by(const struct client *cl)
+{
+	const struct lease *l = &cl->lease;
+
+	if (cl->releases_only || cl->starts_none)
+		return LONG_AGO;
+	return l->state != LEASE_HELD && l->conf.wait_ms > 0 ? l->give_up
+							     : NEVER;
+}
+
 /* Sends it on connection `chan` of its node. */
 static void send_on(struct client *cl, int chan, const struct sent *q)
 {
@@ -368,7 +380,7 @@ static void send_on(struct client *cl, int chan, const struct sent *q)
 		hang_up(cl, s);
 	if (session_ask(s, &request.words,
 			goes_whole(cl, ask) ? NULL : request.sha, q,
-			!cl->releases_only) < 0) {
+			start_by(cl)) < 0) {
 		why = c->why;
 		shut_out(cl, ask, &why, false, NULL, why.text);
 	}
@@ -439,7 +451,8 @@ static void teach_release(struct client *cl, int chan, int node)
 	struct request request;
 
 	request_teach(&request, SCRIPT_RELEASE, &cl->keys);
-	if (session_ask(s, &request.words, NULL, &(struct sent){0}, false) == 0)
+	if (session_ask(s, &request.words, NULL, &(struct sent){0}, LONG_AGO) ==
+	    0)
 		cl->whole[node] &= ~(1U << VERB_RELEASE);
 	if (s->conn.state == CONN_CLOSED)
 		session_close(s);

@@ -227,7 +227,8 @@ static bool send_one(struct target *t, struct question *q)
 	q->sent = now();
 	/* start the private server once at most */
 	return session_ask(&t->session, &q->words, q->sha, &as,
-			   !t->session.started && !t->peer.heard) == 0;
+			   t->session.started || t->peer.heard ? LONG_AGO
+							       : NEVER) == 0;
 }
 
 /* Sends as many questions as may be open at a time. */

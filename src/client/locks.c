@@ -324,8 +324,16 @@ void locks_hurry(struct locks *l)
 void locks_use(struct locks *l)
 {
 	l->in_use = true;
-	for (int i = 0; i < l->n; i++)
+	for (int i = 0; i < l->n; i++) {
 		lease_use(lease_of(l, i));
+		l->client[i].starts_none = true;
+	}
+}
+
+void locks_may_block(struct locks *l)
+{
+	for (int i = 0; i < l->n; i++)
+		l->client[i].starts_none = false;
 }
 
 void locks_again(struct locks *l)

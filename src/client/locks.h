@@ -70,8 +70,10 @@ const struct client *locks_stopped(const struct locks *l);
 
 /* Held, but not fresh enough to start on: see lease_hurry(). */
 void locks_hurry(struct locks *l);
-/* The command starts: see lease_use(). */
+/* The command starts: see lease_use(). No private server is started any more,
+ * until a thread that may block has the locks. */
 void locks_use(struct locks *l);
+void locks_may_block(struct locks *l);
 /* Lost before anything ran: back to waiting. */
 void locks_again(struct locks *l);
 

@@ -119,20 +119,20 @@ void session_step(struct session *s, short revents)
 /* ---- questions ---- */
 
 /* Nobody serves the socket: start the private server. */
-static bool started_local(struct session *s)
+static bool started_local(struct session *s, struct instant by)
 {
 	const struct endpoint *ep = s->conn.peer->ep;
 	struct fail why;
 
 	s->started = true;
-	if (local_start(ep->path, ep->idle_ms, &why) == 0)
+	if (local_start(ep->path, ep->idle_ms, by, &why) == 0)
 		return true;
 	s->conn.why = why;
 	return false;
 }
 
 int session_ask(struct session *s, const struct words *request, const char *sha,
-		const struct sent *q, bool start)
+		const struct sent *q, struct instant start_by)
 {
 	const struct sent nobodys = {.again = 0};
 	struct conn *c = &s->conn;
@@ -143,7 +143,7 @@ int session_ask(struct session *s, const struct words *request, const char *sha,
 		struct words asking = {0};
 
 		words_add_text(&asking, "ASKING");
-		if (session_ask(s, &asking, NULL, &nobodys, false) < 0 ||
+		if (session_ask(s, &asking, NULL, &nobodys, LONG_AGO) < 0 ||
 		    c->state == CONN_CLOSED)
 			return -1;
 	}
@@ -154,9 +154,9 @@ int session_ask(struct session *s, const struct words *request, const char *sha,
 		w.at[1] = sha;
 		w.len[1] = strlen(sha);
 	}
-	if (conn_ask(c, &w) < 0 && start &&
+	if (conn_ask(c, &w) < 0 && start_by.ms != LONG_AGO.ms &&
 	    c->peer->ep->kind == ENDPOINT_LOCAL && c->asked - c->taken == 1 &&
-	    started_local(s)) {
+	    started_local(s, start_by)) {
 		conn_close(c);
 		number = c->asked;
 		(void)conn_ask(c, &w);

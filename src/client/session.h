@@ -59,11 +59,12 @@ int session_db(const struct endpoint *ep);
 bool session_awaits(const struct session *s);
 
 /* Sends the request, or queues it until connected. `sha`: the request is EVAL
- * with the script; send its hash instead. NULL: send it as it is. `start`:
- * start the private server if nobody serves its socket. Returns -1 if it was
- * not asked; conn.why says why. */
+ * with the script; send its hash instead. NULL: send it as it is. `start_by`:
+ * if nobody serves the socket of a private server, start it, and wait for it
+ * until then; LONG_AGO: do not. Returns -1 if it was not asked; conn.why says
+ * why. */
 int session_ask(struct session *s, const struct words *request, const char *sha,
-		const struct sent *q, bool start);
+		const struct sent *q, struct instant start_by);
 
 enum session_got {
 	SESSION_NOTHING,

@@ -18,6 +18,7 @@
 
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "net/endpoint.h"
 
@@ -25,7 +26,10 @@
  * others own or can enter. */
 int local_path(struct endpoint *ep, struct fail *why);
 
-/* Returns 0 when a server answers on the socket, ours or another's. */
-int local_start(const char *path, int64_t idle_ms, struct fail *why);
+/* Returns 0 when a server answers on the socket, ours or another's. Blocks
+ * until then, or until `by`. (The keeper gives up after five seconds, and a
+ * start by another client is awaited for as long.) */
+int local_start(const char *path, int64_t idle_ms, struct instant by,
+		struct fail *why);
 
 #endif

@@ -482,6 +482,7 @@ static void hand_over(struct watch *w)
 	struct fail why;
 
 	w->hand_over = NEVER;
+	locks_may_block(w->locks);
 	if (watchdog_start(w->dog, &why) < 0)
 		log_detail("no-thread", "%s; renewing without it", why.text);
 }
