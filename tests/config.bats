@@ -203,6 +203,16 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	done
 }
 
+@test "a line without its name does not show a password" {
+	local text
+	for text in 'redis://:SECRET@h/0?timeout=5s' 'url redis://:SECRET@h?timeout=5s' \
+		'url: redis://:SECRET=@h' 'password SECRET=' 'SECRET/x='; do
+		file <<<"$text"
+		bad_file "$mine:1: expected 'name = value'"
+		not grep -q SECRET "$T/err"
+	done
+}
+
 @test "an unknown name is refused, and the nearest one suggested" {
 	file <<<"tll = 5m"
 	bad_file "$mine:1: unknown option 'tll': did you mean 'ttl'?"

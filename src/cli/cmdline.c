@@ -115,10 +115,6 @@ static int unknown_option(const struct opts *o, const char *word,
 		    shown, form_of(o, form));
 }
 
-/* What follows may be a password: --url:redis://:pw@host */
-#define NAME_LETTERS                                                           \
-	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
-
 static int bad_option(const struct opts *o, int found, const char *word,
 		      struct fail *why)
 {

@@ -42,6 +42,10 @@ enum in_url {
 	IN_TLS
 };
 
+/* What else was typed for a name may hold a password: --url:redis://:pw@host */
+#define NAME_LETTERS                                                           \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
 struct opt_row {
 	int letter;        /* 0: none */
 	const char *name;  /* NULL: it stands only in URLs */

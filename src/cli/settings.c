@@ -84,6 +84,11 @@ static const struct opt_row *row_meant(const char *name, size_t n)
 					: row_of_variable(name, n);
 }
 
+static int no_name(const struct reading *r)
+{
+	return fail(r->why, FAIL_USAGE, "expected 'name = value'");
+}
+
 static int bad_name(const struct reading *r, const char *name, size_t n)
 {
 	const char *guess = opt_suggest(name, n);
@@ -96,6 +101,8 @@ static int bad_name(const struct reading *r, const char *name, size_t n)
 			    "unknown option '%s': write the long name without "
 			    "dashes: %s",
 			    shown, meant->name);
+	if (strspn(name, NAME_LETTERS) < n)
+		return no_name(r);
 	if (guess)
 		return fail(r->why, FAIL_USAGE,
 			    "unknown option '%s': did you mean '%s'?", shown,
@@ -141,7 +148,7 @@ static int take_line(struct reading *r, char *line)
 	value = strchr(line, '=');
 	n = trimmed(line, strcspn(line, "="));
 	if (!value || n == 0)
-		return fail(r->why, FAIL_USAGE, "expected 'name = value'");
+		return no_name(r);
 	do
 		value++;
 	while (is_blank(*value));
