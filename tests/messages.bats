@@ -227,3 +227,18 @@ wipe=$'\r\e[J'
 	exec 8>&-
 	let_go
 }
+
+@test "a key that a terminal must not see is in no command that is suggested" {
+	local key=$'e\e[31mx'
+
+	redlock -q lock -t 1m "$key"
+	run -75 redlock wait -w 0 "$key"
+	[[ $output == *'held by'* && $output != *'see:'* ]]
+	run -75 redlock -k "$key" -n -- true
+	[[ $output == *'held by'* && $output != *'see:'* ]]
+	run -75 redlock -k "$key" -w 300ms -- true
+	[[ $output == *'held by'* && $output != *'see:'* ]]
+	run redlock -k "$key" -w 300ms --max-waiters 0 -- true
+	[[ $output != *'see:'* ]]
+	cli a flushall
+}

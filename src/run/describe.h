@@ -36,7 +36,7 @@ const char *describe_waiting(bool reached, int64_t took_ms, int64_t limit_ms,
 			     char buf[80]);
 
 /* "BEFORE redlock VERB KEY AFTER" to be pasted into a shell, or "" if that
- * command would not work as shown. `key` is safe for a terminal. */
+ * command would not work as shown. `key`: itself, not as it is shown. */
 #define COMMAND_MAX 200
 const char *describe_command(const char *before, const char *verb,
 			     const char *key, const char *after,

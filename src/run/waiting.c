@@ -91,7 +91,7 @@ static void tell_holder(struct waiting *w)
 	       w->locks->n > 1 ? d->shown_key : "", in_line,
 	       lease_of(w)->conf.slots > 1 ? "all slots are taken, one " : "",
 	       describe_holder(&d->sight, sight_age(w), who, sizeof(who)),
-	       describe_next(d->shown_key, next));
+	       describe_next(d->key, next));
 	free(more);
 	note_told(w, TOLD_HOLDER, d->sight.token);
 }

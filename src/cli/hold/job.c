@@ -130,7 +130,7 @@ static void say_busy(const struct job *j)
 	       limit, several ? d->shown_key : "", several ? " is " : "",
 	       j->o->slots > 1 ? "all slots are taken, one " : "",
 	       describe_holder(&d->sight, 0, text, sizeof(text)),
-	       describe_next(d->shown_key, next));
+	       describe_next(d->key, next));
 	free(more);
 }
 
@@ -145,7 +145,7 @@ static void say_full(const struct job *j)
 			       most == 1 ? "waits" : "wait");
 	log_at(conflict_level(j), "not-acquired", "",
 	       "not acquired: %s%s (--max-waiters %d)%s", d->whose, waiting,
-	       most, describe_next(d->shown_key, next));
+	       most, describe_next(d->key, next));
 }
 
 static void say_label_done(const struct job *j)
@@ -166,7 +166,7 @@ static void say_label_done(const struct job *j)
 		   wall_zoned(by.since_ms / 1000, when, sizeof(when)),
 		   record_failure(&by.end, failure),
 		   describe_command("; to run it again: ", "force-release",
-				    seen(j)->shown_key, " --marks", forget));
+				    seen(j)->key, " --marks", forget));
 }
 
 static void say_already_ran(const struct job *j)
@@ -191,7 +191,7 @@ static void say_already_ran(const struct job *j)
 						     : s->pttl_ms,
 				   left, sizeof(left)),
 		   describe_command("; to forget it: ", "force-release",
-				    seen(j)->shown_key, " --marks", forget));
+				    seen(j)->key, " --marks", forget));
 }
 
 static void say_older(const struct job *j)
@@ -210,7 +210,7 @@ static void say_older(const struct job *j)
 	       record_failure(&s->end, failure),
 	       describe_command(
 		       "; if that number was a mistake: ", "force-release",
-		       seen(j)->shown_key, " --marks", forget));
+		       seen(j)->key, " --marks", forget));
 }
 
 /* The REDLOCK_TOKEN in our environment holds the lock, or an ancestor of this

@@ -100,7 +100,7 @@ static void tell_line(struct wait *w, enum pace_says what)
 	else
 		log_notice("waiting", "%s: %s%s", how,
 			   describe_seen(w, who, sizeof(who)),
-			   describe_next(w->shown, next));
+			   describe_next(w->key, next));
 	pace_told(&w->pace, what, topic(w), NO_PLACE);
 }
 
@@ -280,8 +280,7 @@ static void say_held(const struct wait *w)
 	log_at(w->o->conflict_status == 0 ? LOG_SAY_NOTICE : LOG_SAY_ERROR,
 	       "timeout", "", "not free within %s: %s%s",
 	       format_limit(w->o->wait_ms, limit, sizeof(limit)),
-	       describe_seen(w, who, sizeof(who)),
-	       describe_next(w->shown, next));
+	       describe_seen(w, who, sizeof(who)), describe_next(w->key, next));
 }
 
 /* A holder runs this command, and ends only when we end. */
