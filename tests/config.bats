@@ -203,6 +203,24 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	done
 }
 
+@test "settings that a verb has no option for do not concern it" {
+	local token
+
+	token=$(redlock lock -t 60s job)
+	export REDLOCK_KILL_AFTER=20s REDLOCK_MAX_HOLD=1s REDLOCK_MIN_HOLD=2s
+	redlock extend --token "$token" job
+	run redlock doctor -q
+	[ "$status" != 78 ]
+	run -78 redlock -k other -- true
+	unset REDLOCK_KILL_AFTER REDLOCK_MAX_HOLD REDLOCK_MIN_HOLD
+	export REDLOCK_NO_WAIT=yes
+	(sleep 0.5; redlock unlock --token "$token" job) &
+	redlock wait job
+	wait
+	run -69 redlock -u "unix://$T/none.sock" -v unlock --token x job
+	[[ $output == *'gave up after 5'* ]]
+}
+
 @test "a line without its name does not show a password" {
 	local text
 	for text in 'redis://:SECRET@h/0?timeout=5s' 'url redis://:SECRET@h?timeout=5s' \

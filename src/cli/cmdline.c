@@ -288,10 +288,8 @@ clash(const struct opts *o, const void *a, const void *b, struct fail *why,
 	return opt_blame(o, last, why);
 }
 
-static int check_times(const struct opts *o, struct fail *why)
+static int check_ttl(const struct opts *o, struct fail *why)
 {
-	char half[32];
-
 	if (o->ttl_ms < TTL_MIN_MS)
 		return clash(o, &o->ttl_ms, &o->ttl_ms, why,
 			     "-t: must be at least 200ms");
@@ -300,6 +298,13 @@ static int check_times(const struct opts *o, struct fail *why)
 			     "-t: over 24h needs --allow-long-ttl: a crash "
 			     "would block the key for that long, and redlock "
 			     "renews a short lease anyway");
+	return 0;
+}
+
+static int check_hold(const struct opts *o, struct fail *why)
+{
+	char half[32];
+
 	/* after a loss there is no more time */
 	if (o->grace_ms > o->ttl_ms / 2 && o->max_hold_ms == 0)
 		return clash(o, &o->grace_ms, &o->ttl_ms, why,
@@ -516,6 +521,18 @@ static void put_verb_first(char **argv, int at)
 	argv[1] = verb;
 }
 
+/* -n of a file or a variable is not for verbs that wait, but have no -n. */
+static void drop_no_wait(struct opts *o)
+{
+	const struct given *g = opt_given(o, &o->wait_ms);
+
+	if (!g || g->row->takes & o->verb->by ||
+	    !(o->verb->by & (BY_WAIT | BY_UNLOCK | BY_EXTEND)))
+		return;
+	o->wait_ms = INT64_MAX;
+	o->given[g->row - opt_rows] = (struct given){0};
+}
+
 int cmdline_parse(struct opts *o, int argc, char **argv, struct fail *why)
 {
 	o->verb = &cmd_run;
@@ -534,6 +551,7 @@ int cmdline_parse(struct opts *o, int argc, char **argv, struct fail *why)
 			return -1;
 		argc--;
 		argv++;
+		drop_no_wait(o);
 	}
 	if (parse_options(o, argc, argv, why) < 0)
 		return -1;
@@ -550,9 +568,11 @@ int cmdline_parse(struct opts *o, int argc, char **argv, struct fail *why)
 	/* a file's lease is only for verbs that take one, or judge its
 	 * length */
 	if (o->verb->by & (BY_TAKING | BY_EXTEND | BY_DOCTOR) &&
-	    check_times(o, why) < 0)
+	    check_ttl(o, why) < 0)
 		return -1;
 	if (!(o->verb->by & BY_TAKING))
 		return 0;
-	return check_replace(o, why) < 0 ? -1 : check_priority(o, why);
+	if (check_hold(o, why) < 0 || check_replace(o, why) < 0)
+		return -1;
+	return check_priority(o, why);
 }
