@@ -598,10 +598,12 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	run -75 redlock -n -k job -- true
 	[[ $output == *'the server lost data'*'free in '* ]]
 	run -1 "$REDLOCK" inspect -u "$url" job
-	[[ $output == *'closed '*'force-release ends that'* ]]
+	[[ $output == *'closed: '*'force-release ends that'* ]]
 	helper "$REDLOCK" -q -u "$url" -k job -w 1h -- witness "$T"
 	waiter=$!
 	wait_until in_line 1
+	run -1 "$REDLOCK" inspect -u "$url" --json job
+	[[ $output == *'"problems":["closed: nobody new gets it for '*'force-release ends that"]'* ]]
 	run -64 "$REDLOCK" force-release -u "$url" job </dev/null
 	run -0 "$REDLOCK" force-release -u "$url" job --confirm job
 	[[ $output == *'it is free for all now, and was handed to the first in line'* ]]

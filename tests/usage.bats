@@ -963,3 +963,16 @@ to run a command: redlock -k KEY -- COMMAND" ]
 	touch "$T/go"
 	ended_as "$holder" 0
 }
+
+@test "options that cannot be combined: 64, or for a check a line and 3" {
+	run --separate-stderr -3 redlock inspect --token x --max-age 1h job
+	[ "$output" = 'UNKNOWN: --max-age and --token cannot be combined' ]
+	run --separate-stderr -3 redlock inspect --json --max-age 1h job
+	[ "$output" = 'UNKNOWN: --max-age and --json cannot be combined' ]
+	run --separate-stderr -3 redlock history --since 1h --last-success 1h job
+	[ "$output" = 'UNKNOWN: --last-success cannot be combined with --since, --svg or --json' ]
+	run --separate-stderr -64 redlock doctor --config --json
+	[ -z "$output" ]
+	run --separate-stderr -64 redlock inspect --token x job other
+	run --separate-stderr -64 redlock history --svg --json job
+}

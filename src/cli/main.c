@@ -167,6 +167,10 @@ int main(int argc, char **argv)
 	case SHOW_NOTHING:
 		break;
 	}
+	if (o.config && o.json) {
+		log_error("usage", "--config and --json cannot be combined");
+		return STATUS_USAGE;
+	}
 	if (o.config)
 		return config(&o, broken ? &wrong : NULL);
 	if (broken) {

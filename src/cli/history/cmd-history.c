@@ -205,12 +205,13 @@ static int check_forms(const struct opts *o)
 {
 	const char *text;
 
-	if (o->svg + o->json + (o->last_success_ms > 0) <= 1)
+	if (o->last_success_ms > 0 && (o->svg || o->json || o->since_ms > 0))
+		text = "--last-success cannot be combined with --since, --svg "
+		       "or --json";
+	else if (o->svg && o->json)
+		text = "--svg and --json cannot be combined";
+	else
 		return STATUS_OK;
-	text = o->last_success_ms > 0
-		       ? "--last-success cannot be combined with --svg or "
-			 "--json"
-		       : "--svg and --json cannot be combined";
 	log_error("usage", "%s", text);
 	return o->last_success_ms > 0 ? check_unknown("", text) : STATUS_USAGE;
 }

@@ -64,6 +64,7 @@ static void look_at_holder(const struct view *v, const struct view_holder *h,
 
 static void look_at_line(const struct view *v, const struct telling *t)
 {
+	char left[32];
 	int silent = 0;
 
 	for (int i = 0; i < v->waiters; i++)
@@ -71,7 +72,12 @@ static void look_at_line(const struct view *v, const struct telling *t)
 	if (silent > 0)
 		found(t, "%d waiter%s silent for over 10s; skipped after 15s",
 		      silent, silent == 1 ? "" : "s");
-	if (view_state(v, t->nodes) == VIEW_FREE && v->in_line > silent)
+	if (v->shut_ms > 0)
+		found(t,
+		      "closed: nobody new gets it for %s, because data were "
+		      "lost or a server is new; force-release ends that",
+		      format_duration(v->shut_ms, left, sizeof(left)));
+	else if (view_state(v, t->nodes) == VIEW_FREE && v->in_line > silent)
 		found(t, "free, but somebody waits: a grant was lost; the "
 			 "first in line asks again within 2s");
 }
@@ -308,18 +314,11 @@ static void print_marks(const struct block *b)
 
 static void print_lock(const struct block *b)
 {
-	char left[32];
-
 	if (b->v->counter > 0 &&
 	    (b->state == VIEW_FREE || view_fence(b->v) < 0))
 		block_line(b, "counter",
 			   "%" PRId64 "; the next fence will be larger",
 			   b->v->counter);
-	if (b->v->shut_ms > 0)
-		block_line(b, "closed",
-			   "data were lost: nobody new gets it for %s; "
-			   "force-release ends that",
-			   format_duration(b->v->shut_ms, left, sizeof(left)));
 	print_marks(b);
 	if (query_is_host_only(b->query))
 		block_line(b, "scope", "host");

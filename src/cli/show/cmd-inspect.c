@@ -308,19 +308,19 @@ static int inspect(const struct opts *o)
 {
 	static struct query query;
 	struct fail why;
+	const char *text = NULL;
 	int status = STATUS_OK, its;
 
-	if (o->token && (o->keys > 1 || o->max_age_ms > 0)) {
-		log_error("usage", "--token is of one key, and cannot be "
-				   "combined with --max-age");
-		return STATUS_USAGE;
-	}
-	if (o->max_age_ms > 0 && o->json) {
-		static const char text[] =
-			"--max-age and --json cannot be combined";
-
+	if (o->token && o->max_age_ms > 0)
+		text = "--max-age and --token cannot be combined";
+	else if (o->max_age_ms > 0 && o->json)
+		text = "--max-age and --json cannot be combined";
+	else if (o->token && o->keys > 1)
+		text = "--token is of one key";
+	if (text) {
 		log_error("usage", "%s", text);
-		return check_unknown("", text);
+		return o->max_age_ms > 0 ? check_unknown("", text)
+					 : STATUS_USAGE;
 	}
 	if (query_open(&query, o, &why) < 0) {
 		status = report_failure(&why);
