@@ -417,6 +417,15 @@ cluster_hold() {
 	[ -z "$stderr" ]
 }
 
+@test "--prometheus: two long keys that end otherwise are two series" {
+	local long
+
+	long=$(printf '%0300d' 0)
+	redlock -k "${long}1" -k "${long}2" -- "$REDLOCK" list -u "$url" --prometheus >"$T/metrics"
+	[ "$(grep -c '^redlock_held{.*} 1$' "$T/metrics")" = 2 ]
+	[ -z "$(sort "$T/metrics" | uniq -d)" ]
+}
+
 @test "--prometheus: prints the text format, with figures from each lock's history" {
 	local p='redlock_' now
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cli/history/history.h"
 
 /* Counts from the history of a lock. */
@@ -63,6 +64,17 @@ static void put_label(FILE *out, const char *text)
 			(void)fputc('\\', out);
 		(void)fputc(*text, out);
 	}
+}
+
+/* All of it: of two long keys that begin alike, each has its series. */
+static void put_key(const struct lock_seen *l, FILE *out)
+{
+	size_t size = 4 * l->len + 1;
+	char *text = malloc(size);
+
+	if (text)
+		put_label(out, format_bytes(l->key, l->len, text, size));
+	free(text);
 }
 
 static void head(FILE *out, const char *name, const char *help)
@@ -134,7 +146,7 @@ int metrics_print(const struct listing *l, const struct scan *c,
 			if (value < 0 || t[i].none)
 				continue;
 			(void)fprintf(out, "%s{key=\"", names[m][0]);
-			put_label(out, l->row[i]->shown);
+			put_key(l->row[i], out);
 			(void)fprintf(out, "\"} %.15g\n", value);
 		}
 	}
