@@ -475,8 +475,10 @@ void lockserver_keep(const char *socket, int64_t idle_ms, int ready, int lock)
 	(void)prctl(PR_SET_NAME, LOCKSERVER, 0, 0, 0);
 	title_set(LOCKSERVER, socket);
 	(void)start(&k, &why);
-	(void)signal(SIGPIPE, SIG_IGN); /* who waited may have given up */
+	/* who waited may have given up */
+	(void)signal(SIGPIPE, SIG_IGN);
 	(void)!write(KEPT_READY, &why, sizeof(why));
+	(void)signal(SIGPIPE, SIG_DFL);
 	close(KEPT_READY);
 	close(KEPT_LOCK);
 	if (why.kind == FAIL_NONE)

@@ -183,6 +183,7 @@ int main(void)
 	client.lease.state = LEASE_WAITING;
 	client.lease.node[0].vote = VOTE_NO;
 	SET(client.shown_key, "deploy");
+	client.key = "deploy";
 	TEST(changes);
 	TEST(life);
 	TEST(silence);
