@@ -161,8 +161,8 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 
 @test "a crash that loses the grant from the AOF is healed, and no waiter profits" {
 	node_b --appendonly yes --appendfsync everysec
-	hold 600
-	waiter 1 10
+	hold open -t 3s
+	waiter 1 10 -t 3s
 	node_kill b
 	# of Redis 7, or of before
 	for f in "$T"/appendonlydir/*.incr.aof "$T"/appendonly.aof; do
@@ -171,7 +171,7 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 	node_start b --appendonly yes --appendfsync everysec
 	unset_on b nothing
 	wait_until contains "$T/err" 'was missing'
-	ends_with 0
+	end_hold
 	all_waiters_ran
 	[ "$(holds)" = 2 ]
 }
