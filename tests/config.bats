@@ -217,6 +217,12 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	(sleep 0.5; redlock unlock --token "$token" job) &
 	redlock wait job
 	wait
+	file <<<'wait = 300ms'
+	hold open -t 30s -w 1m
+	run -75 timeout 20 "$REDLOCK" -u "$url" wait job
+	[[ $output == *'not free within 300ms'* ]]
+	end_hold
+	rm "$mine"
 	run -69 redlock -u "unix://$T/none.sock" -v unlock --token x job
 	[[ $output == *'gave up after 5'* ]]
 }

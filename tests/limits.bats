@@ -54,7 +54,7 @@ load lib/kinds
 	local n
 
 	for n in held forced; do
-		helper "$REDLOCK" -u "$url" -k $n -t 5s -K 200ms \
+		helper "$REDLOCK" -u "$url" -k $n -t 5s -K 2s \
 			--max-hold $([ $n = held ] && echo 9s || echo 90s) \
 			-- sh -c "$heedless" sh "$T/$n" 2>"$T/err.$n"
 		eval "$n=$!"

@@ -860,10 +860,14 @@ hang_servers() {
 	local since=$(now_ms)
 
 	hang_servers
-	run locally -w 500ms -k job -- touch "$T/ran"
+	run locally -w 500ms -k job -k other -- touch "$T/ran"
 	[ "$status" = 69 ]
-	[[ $output == *'did not start in time'* ]]
+	[[ $output == *'did not start in time'* ]] || { echo "$output" >&2; false; }
 	below $(($(now_ms) - since)) 3000 # it is given 5 s otherwise
+	kill_private
+	since=$(now_ms)
+	run -69 locally wait -w 500ms job
+	below $(($(now_ms) - since)) 3000
 	kill_private
 	# one that is slow is there for the next run
 	printf '#!/bin/sh\nsleep 0.5; exec "%s" "$@"\n' "$real" \
@@ -879,6 +883,14 @@ hang_servers() {
 	kill_private
 	ends_with 125
 	contains "$T/err" 'lease lost: '
+}
+
+@test "local: a short command's release starts a server that was killed" {
+	hold_until_told -t 30s
+	kill_private
+	end_hold
+	not contains "$T/err" 'not confirmed'
+	locally -n -k job -- true
 }
 
 @test "local: a guard killed while the server does not come up leaves no process" {

@@ -529,7 +529,7 @@ static void drop_no_wait(struct opts *o)
 	if (!g || g->row->takes & o->verb->by ||
 	    !(o->verb->by & (BY_WAIT | BY_UNLOCK | BY_EXTEND)))
 		return;
-	o->wait_ms = INT64_MAX;
+	o->wait_ms = o->wait_behind_ms;
 	o->given[g->row - opt_rows] = (struct given){0};
 }
 

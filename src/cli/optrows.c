@@ -16,6 +16,7 @@
 
 const struct opts opts_default = {.ttl_ms = 30000,
 				  .wait_ms = INT64_MAX,
+				  .wait_behind_ms = INT64_MAX,
 				  .grace_ms = -1,
 				  .max_waiters = -1,
 				  .max_renewals = -1,

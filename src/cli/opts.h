@@ -51,6 +51,7 @@ struct opts {
 	int keys;
 	const char *pattern;               /* of keys; NULL: all */
 	int64_t ttl_ms, wait_ms, grace_ms; /* wait: INT64_MAX: no limit */
+	int64_t wait_behind_ms;            /* what -n has replaced */
 	bool allow_long_ttl, supersede, replace, shared;
 	bool high; /* --priority */
 	int slots;

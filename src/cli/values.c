@@ -496,9 +496,13 @@ int opt_take(struct opts *o, const struct opt_row *r, char *value,
 	if (r->shape == SWITCH)
 		now.value = yes_or_no(now.value) ? "yes" : "no";
 	if (no_wait_stands(o, r, source)) {
+		o->wait_behind_ms = o->wait_ms;
 		o->wait_ms = was;
 		return 0;
 	}
+	if (r->at == offsetof(struct opts, wait_ms) && o->wait_ms == 0 &&
+	    was != 0)
+		o->wait_behind_ms = was;
 	/* -n replaces -w; "no-wait = no" does not */
 	for (int i = 0; i < opt_rows_n; i++)
 		if (opt_rows[i].at == r->at && strcmp(now.value, "no") != 0)

@@ -71,9 +71,10 @@ struct client {
 	bool told_no_blpop;
 	bool troubled[NODES_MAX]; /* held: a failure was reported */
 	bool told_twins, told_blind[NODES_MAX], replica[NODES_MAX];
-	bool refused;       /* a server was there and refused */
-	bool releases_only; /* do not start a private server for that */
-	bool starts_none;   /* do not either: it would block who must kill */
+	bool refused;            /* a server was there and refused */
+	struct instant start_by; /* how long to wait for a private server that
+				    has to be started; LONG_AGO: start none */
+	bool releases_only;      /* do not start a private server for that */
 	struct instant asked[NODES_MAX]; /* held: since when a renewal is
 					    unanswered; or NEVER */
 	int healed, stepped;

@@ -349,18 +349,6 @@ void exchange_hang_up(struct client *cl, int node, int chan)
 	session_close(s);
 }
 
-/* See session_ask(). Only a wait has an end: -n is one try, and a lock that is
- * held takes what its lease leaves. */
-static struct instant start_by(const struct client *cl)
-{
-	const struct lease *l = &cl->lease;
-
-	if (cl->releases_only || cl->starts_none)
-		return LONG_AGO;
-	return l->state != LEASE_HELD && l->conf.wait_ms > 0 ? l->give_up
-							     : NEVER;
-}
-
 /* Sends it on connection `chan` of its node. */
 static void send_on(struct client *cl, int chan, const struct sent *q)
 {
@@ -380,7 +368,7 @@ static void send_on(struct client *cl, int chan, const struct sent *q)
 		hang_up(cl, s);
 	if (session_ask(s, &request.words,
 			goes_whole(cl, ask) ? NULL : request.sha, q,
-			start_by(cl)) < 0) {
+			cl->releases_only ? LONG_AGO : cl->start_by) < 0) {
 		why = c->why;
 		shut_out(cl, ask, &why, false, NULL, why.text);
 	}

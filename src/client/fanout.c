@@ -219,7 +219,7 @@ int fanout_call(struct fanout *s, int target, const struct words *request,
 	return 0;
 }
 
-static bool send_one(struct target *t, struct question *q)
+static bool send_one(struct target *t, struct question *q, struct instant until)
 {
 	const struct sent as = {
 		.question = q, .again = q->again, .asking = q->asking};
@@ -228,7 +228,7 @@ static bool send_one(struct target *t, struct question *q)
 	/* start the private server once at most */
 	return session_ask(&t->session, &q->words, q->sha, &as,
 			   t->session.started || t->peer.heard ? LONG_AGO
-							       : NEVER) == 0;
+							       : until) == 0;
 }
 
 /* Sends as many questions as may be open at a time. */
@@ -247,7 +247,7 @@ static void pump(struct fanout *s, struct target *t)
 		}
 		if (!session_awaits(&t->session))
 			t->deadline = after(now(), s->timeout_ms);
-		if (!send_one(t, q)) {
+		if (!send_one(t, q, s->until)) {
 			t->down = t->session.conn.why;
 			prepend(t, q);
 		}

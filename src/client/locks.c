@@ -119,6 +119,8 @@ void locks_init(struct locks *l, struct client *clients, int n)
 			    .waits = any->conf.wait_ms > 0,
 			    .give_up = any->give_up};
 	l->asked[0] = true;
+	for (int i = 0; i < n; i++)
+		clients[i].start_by = l->waits ? l->give_up : NEVER;
 	for (int i = 0; i < n && n > 1; i++)
 		(void)snprintf(clients[i].whose, sizeof(clients[i].whose),
 			       "%s: ", clients[i].shown_key);
@@ -324,16 +326,15 @@ void locks_hurry(struct locks *l)
 void locks_use(struct locks *l)
 {
 	l->in_use = true;
-	for (int i = 0; i < l->n; i++) {
+	for (int i = 0; i < l->n; i++)
 		lease_use(lease_of(l, i));
-		l->client[i].starts_none = true;
-	}
+	locks_may_block(l, false);
 }
 
-void locks_may_block(struct locks *l)
+void locks_may_block(struct locks *l, bool may)
 {
 	for (int i = 0; i < l->n; i++)
-		l->client[i].starts_none = false;
+		l->client[i].start_by = may ? NEVER : LONG_AGO;
 }
 
 void locks_again(struct locks *l)

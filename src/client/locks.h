@@ -70,10 +70,12 @@ const struct client *locks_stopped(const struct locks *l);
 
 /* Held, but not fresh enough to start on: see lease_hurry(). */
 void locks_hurry(struct locks *l);
-/* The command starts: see lease_use(). No private server is started any more,
- * until a thread that may block has the locks. */
+/* The command starts: see lease_use(). The caller must not block from now on.
+ */
 void locks_use(struct locks *l);
-void locks_may_block(struct locks *l);
+/* Whether the caller may block for seconds, until a private server is up again.
+ */
+void locks_may_block(struct locks *l, bool may);
 /* Lost before anything ran: back to waiting. */
 void locks_again(struct locks *l);
 

@@ -80,10 +80,13 @@ int local_start(const char *path, int64_t idle_ms, struct instant by,
 		return -1;
 	/* another redlock may be starting it, or be suspended while it does */
 	lock = localdir_lock(path, sooner(by, after(now(), START_MS)));
+	if (lock < 0 && errno == EWOULDBLOCK)
+		return fail(why, FAIL_UNAVAILABLE,
+			    "local: the private server on '%s', which another "
+			    "redlock is starting, did not start in time",
+			    path);
 	if (lock < 0)
-		return fail_sys(why,
-				errno == EWOULDBLOCK ? FAIL_UNAVAILABLE
-						     : FAIL_CONFIG,
+		return fail_sys(why, FAIL_CONFIG,
 				"local: cannot lock '%s.lock'", path);
 	if (!lockserver_answers(path))
 		rc = start_keeper(path, idle_ms, lock, by, why);

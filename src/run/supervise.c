@@ -378,6 +378,7 @@ static void give_back(struct supervisor *s)
 	if (s->dog.running) {
 		watchdog_release(&s->dog, how, its);
 	} else {
+		locks_may_block(s->locks, !s->end->without_lock);
 		locks_release(s->locks, how, its);
 		locks_send(s->locks);
 	}

@@ -482,9 +482,11 @@ static void hand_over(struct watch *w)
 	struct fail why;
 
 	w->hand_over = NEVER;
-	locks_may_block(w->locks);
-	if (watchdog_start(w->dog, &why) < 0)
+	locks_may_block(w->locks, true);
+	if (watchdog_start(w->dog, &why) < 0) {
+		locks_may_block(w->locks, false);
 		log_detail("no-thread", "%s; renewing without it", why.text);
+	}
 }
 
 static void take_news(struct watch *w)
