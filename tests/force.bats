@@ -658,6 +658,29 @@ three_hold() { # OPTION...: $one, $two and $three
 	[ -z "$(tokens)" ]
 }
 
+@test "force-release: slots with numbers for names are chosen by name" {
+	three_hold -N 1,2,0
+	force 0 --slot 1 --now
+	ended_as "$one" 125
+	[ "$(tokens | wc -l)" = 2 ]
+	force 1 --slot 1
+	says "nobody holds it in slot 1; nothing was changed"
+	force 0 --slot 0 --now
+	ended_as "$three" 125
+	force 0 --slot 2 --now
+	ended_as "$two" 125
+}
+
+@test "force-release: a holder that goes while we confirm: nothing is taken, and it says so" {
+	hold open -t 30s
+	waiter 1 1000 -t 30s
+	run -0 pty 'wait:type the key again: ' "run:touch $T/end" "gone:$holder" \
+		'send:job\n' -- "$REDLOCK" force-release -u "$url" --now job
+	[[ $output == *"the holder had gone already; nothing was taken away"* ]]
+	all_waiters_ran
+	[ "$(holds)" = 2 ]
+}
+
 @test "force-release: of readers, --token chooses one, asked or not; the others stay" {
 	local who
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes a lock away from its holder: first by asking. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,7 @@ struct taken {
 	/* what the nodes say in this round: bits */
 	unsigned int here, gone;
 	int64_t asked, left_ms;
+	bool taken;     /* by us, as far as we know */
 	bool passed_on; /* to the first in line */
 	bool forgot;    /* --marks: there were some */
 };
@@ -190,6 +192,7 @@ struct forcing {
 	int targets;
 	struct keys keys;
 	char by[IDENTITY_SIZE], entry[HISTORY_BY_MAX + 8];
+	bool named; /* --slot was the name of a slot when we looked */
 	struct instant began, until; /* the holder must be gone by then */
 	struct fail why[NODES_MAX];  /* of a node that did not answer */
 };
@@ -267,6 +270,7 @@ static void take_answer(struct forcing *f, enum force_step step,
 			   "--foreign");
 	t->forgot |= step == FORCE_MARKS && a.said == FORCED_YES;
 	if (step != FORCE_ASK) {
+		t->taken |= a.said == FORCED_YES || got->ran;
 		t->passed_on |= a.said == FORCED_YES && a.ms > 0;
 		return;
 	}
@@ -415,14 +419,19 @@ static bool is_hopeless(const struct forcing *f)
 static void take_lock(struct forcing *f)
 {
 	struct instant limit = after(now(), TAKE_MS);
-	bool passed_on = false;
+	bool taken = false, passed_on = false;
 
 	while (ask_all(f, FORCE_TAKE) == 0 && !all_done(f) && !is_hopeless(f) &&
 	       before(now(), limit))
 		pause_until(f, after(now(), POLL_MS));
-	for (int i = 0; i < f->targets; i++)
+	for (int i = 0; i < f->targets; i++) {
+		taken |= f->target[i].taken;
 		passed_on |= f->target[i].passed_on;
-	if (all_done(f))
+	}
+	if (all_done(f) && !taken)
+		log_notice("gone", "the holder had gone already; nothing was "
+				   "taken away");
+	else if (all_done(f))
 		log_notice("taken", "the lock was taken away%s",
 			   passed_on ? ", and handed to the first in line"
 				     : "");
@@ -558,31 +567,46 @@ static bool is_choosy(const struct opts *o)
 	return o->slot || o->token;
 }
 
-static bool is_chosen(const struct opts *o, const struct view_holder *h)
+static bool in_slot_named(const struct opts *o, const struct view_holder *h)
 {
 	char name[SLOT_NAME_SHOWN];
+
+	(void)format_bytes(o->slot, strlen(o->slot), name, sizeof(name));
+	return h->slot_name[0] != '\0' && strcmp(h->slot_name, name) == 0;
+}
+
+/* A slot whose name is a number is chosen only by that. */
+static bool in_slot_number(const struct opts *o, const struct view_holder *h)
+{
+	return parse_number(h->slot_name, 0, INT_MAX) < 0 &&
+	       parse_number(o->slot, 0, SLOTS_MAX - 1) == h->slot;
+}
+
+static bool is_chosen(const struct forcing *f, const struct view_holder *h)
+{
+	const struct opts *o = f->o;
 
 	if (o->token &&
 	    (h->how == HOLD_FOREIGN || strcmp(h->token, o->token) != 0))
 		return false;
-	if (!o->slot)
-		return true;
-	(void)format_bytes(o->slot, strlen(o->slot), name, sizeof(name));
-	return (h->slot_name[0] != '\0' && strcmp(h->slot_name, name) == 0) ||
-	       parse_number(o->slot, 0, SLOTS_MAX - 1) == h->slot;
+	return !o->slot ||
+	       (f->named ? in_slot_named(o, h) : in_slot_number(o, h));
 }
 
 /* Leaves only the holders that were chosen. */
-static void choose(const struct opts *o, struct view *v)
+static void choose(struct forcing *f)
 {
+	struct view *v = &f->seen.view;
 	int n = 0;
 
-	if (!is_choosy(o))
+	if (!is_choosy(f->o))
 		return;
+	for (int i = 0; i < v->holders && f->o->slot; i++)
+		f->named |= in_slot_named(f->o, &v->holder[i]);
 	for (int i = 0; i < v->holders; i++) {
 		struct view_holder h = v->holder[i];
 
-		if (!is_chosen(o, &h))
+		if (!is_chosen(f, &h))
 			continue;
 		v->holder[i] = v->holder[n];
 		v->holder[n++] = h;
@@ -602,7 +626,7 @@ static int look_again(struct forcing *f, struct fail *why)
 	most.whose = f->o->token;
 	rc = query_lock(&f->query, f->key, strlen(f->key), &most, &f->seen,
 			why);
-	choose(f->o, &f->seen.view);
+	choose(f);
 	return rc;
 }
 
