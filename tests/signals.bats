@@ -469,6 +469,30 @@ counting() { # SIGNAL
 		sh -c "touch $T/w; linger until $T/go"
 }
 
+@test "as PID 1 of a container, the command hears that its terminal has gone" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	helper pty "file:$T/w" hangup "file:$T/hup" -- \
+		unshare -fp --mount-proc setsid -c "$REDLOCK" -u "$url" -k job -- \
+		sh -c "trap 'touch $T/hup; exit 5' HUP; touch $T/w; linger until $T/go & wait"
+	wait_until exists "$T/hup"
+	: >"$T/go"
+	wait_until lock_is_free
+}
+
+@test "as PID 1 of a container, redlock keeps no pipe that the command has closed" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	mkfifo "$T/pipe"
+	helper sh -c 'cat <"$1/pipe"; : >"$1/eof"' sh "$T"
+	helper unshare -fp --mount-proc sh -c 'pipe=$1; shift; exec "$@" >"$pipe"' sh \
+		"$T/pipe" "$REDLOCK" -u "$url" -k job -- sh -c "exec >&-; linger until $T/go"
+	wait_until exists "$T/eof"
+	[ ! -e "$T/go" ]
+	: >"$T/go"
+	wait_until lock_is_free
+}
+
 @test "Ctrl-Z that is blocked at the start stops nothing" {
 	run -0 shell_on_tty \
 		"send:launch --block 20 \$RL -k job -t 1s -- bash -c 'touch $T/w; while [ ! -e $T/go ]; do read -t 0.05 <>/dev/null; done; echo fin''ished'\n" \

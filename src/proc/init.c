@@ -7,9 +7,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "proc/title.h"
+
+/* The terminal's keys reach the child as well, which is in the same group; only
+ * the leader of the session, process 1, hears that the terminal has gone. */
+static bool is_for_child(const siginfo_t *info)
+{
+	int sig = info->si_signo;
+
+	return sig != SIGCHLD &&
+	       (info->si_code <= 0 || sig == SIGHUP || sig == SIGCONT);
+}
+
 /* Blocked, not caught: a signal that process 1 ignores would be lost. */
 static void serve(pid_t child, const sigset_t *all)
 {
+	/* whoever reads what the command writes waits for its end, not ours */
+	descriptors_close(0, ~0U);
 	for (;;) {
 		siginfo_t info;
 		int status;
@@ -17,8 +31,7 @@ static void serve(pid_t child, const sigset_t *all)
 
 		if (sigwaitinfo(all, &info) < 0)
 			continue;
-		/* the terminal's own reached the child as well */
-		if (info.si_signo != SIGCHLD && info.si_code <= 0)
+		if (is_for_child(&info))
 			(void)kill(child, info.si_signo);
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 			if (pid == child)
