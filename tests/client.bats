@@ -887,8 +887,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 # ---- the command resists ----
 
 @test "where pids are used again soon, no stranger is killed" {
-	need_root
-	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	need_pid_namespace
 	unshare -fp --mount-proc sh -c 'echo 301 >/proc/sys/kernel/pid_max' \
 		2>/dev/null || skip "pid_max is not per namespace"
 	[ "$(cat /proc/sys/kernel/pid_max)" -gt 301 ] ||
@@ -1307,8 +1306,7 @@ start_many() { # N, OPTIONS of redlock
 }
 
 @test "as PID 1 of a container, redlock passes TERM on and reaps" {
-	need_root
-	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	need_pid_namespace
 	unshare -fp --mount-proc "$REDLOCK" -u "$url" -k job -- \
 		witness "$T" --started w --hold 9000 3>&- &
 	outer=$!
@@ -1321,8 +1319,7 @@ start_many() { # N, OPTIONS of redlock
 }
 
 @test "as PID 1, a stopped redlock does not let its command outlive the lease" {
-	need_root
-	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	need_pid_namespace
 	unshare -fp --kill-child --mount-proc "$REDLOCK" -u "$url" -k job \
 		-t 600ms -- witness "$T" --started w --hold 60000 --spawn 3>&- &
 	outer=$!

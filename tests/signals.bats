@@ -462,16 +462,14 @@ counting() { # SIGNAL
 }
 
 @test "as PID 1 of a container, Ctrl-Z stops nothing" {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	need_pid_namespace
 	run -0 pty "file:$T/w" "send:^Z" "run:sleep 1.3" "run:touch $T/go" -- \
 		unshare -fp --mount-proc "$REDLOCK" -u "$url" -k job -t 1s -- \
 		sh -c "touch $T/w; linger until $T/go"
 }
 
 @test "as PID 1 of a container, the command hears that its terminal has gone" {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	need_pid_namespace
 	helper pty "file:$T/w" hangup "file:$T/hup" -- \
 		unshare -fp --mount-proc setsid -c "$REDLOCK" -u "$url" -k job -- \
 		sh -c "trap 'touch $T/hup; exit 5' HUP; touch $T/w; linger until $T/go & wait"
@@ -481,8 +479,7 @@ counting() { # SIGNAL
 }
 
 @test "as PID 1 of a container, redlock keeps no pipe that the command has closed" {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	need_pid_namespace
 	mkfifo "$T/pipe"
 	helper sh -c 'cat <"$1/pipe"; : >"$1/eof"' sh "$T"
 	helper unshare -fp --mount-proc sh -c 'pipe=$1; shift; exec "$@" >"$pipe"' sh \

@@ -85,6 +85,10 @@ static int config(const struct opts *o, const struct fail *broken)
 	static struct servers servers;
 	struct fail why;
 
+	if (o->json) {
+		log_error("usage", "--config and --json cannot be combined");
+		return STATUS_USAGE;
+	}
 	if (!broken && !o->askpass && servers_find(&servers, o, &why) < 0)
 		broken = &why;
 	show_settings(o, NULL);
@@ -166,10 +170,6 @@ int main(int argc, char **argv)
 		return version(&o, broken ? &wrong : NULL);
 	case SHOW_NOTHING:
 		break;
-	}
-	if (o.config && o.json) {
-		log_error("usage", "--config and --json cannot be combined");
-		return STATUS_USAGE;
 	}
 	if (o.config)
 		return config(&o, broken ? &wrong : NULL);

@@ -197,6 +197,7 @@ static void start_anew(struct client *cl)
 		cl->sentinels[i] = NULL;
 	}
 	cl->releases_only = true;
+	cl->start_by = LONG_AGO;
 }
 
 void client_inherit(struct client *cl, bool ran)

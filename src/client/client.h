@@ -74,7 +74,7 @@ struct client {
 	bool refused;            /* a server was there and refused */
 	struct instant start_by; /* how long to wait for a private server that
 				    has to be started; LONG_AGO: start none */
-	bool releases_only;      /* do not start a private server for that */
+	bool releases_only;      /* see client_inherit() */
 	struct instant asked[NODES_MAX]; /* held: since when a renewal is
 					    unanswered; or NEVER */
 	int healed, stepped;

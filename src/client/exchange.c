@@ -368,7 +368,7 @@ static void send_on(struct client *cl, int chan, const struct sent *q)
 		hang_up(cl, s);
 	if (session_ask(s, &request.words,
 			goes_whole(cl, ask) ? NULL : request.sha, q,
-			cl->releases_only ? LONG_AGO : cl->start_by) < 0) {
+			cl->start_by) < 0) {
 		why = c->why;
 		shut_out(cl, ask, &why, false, NULL, why.text);
 	}

@@ -22,7 +22,7 @@ static bool is_for_child(const siginfo_t *info)
 /* Blocked, not caught: a signal that process 1 ignores would be lost. */
 static void serve(pid_t child, const sigset_t *all)
 {
-	/* whoever reads what the command writes waits for its end, not ours */
+	/* or a pipe would stay open after the command has closed it */
 	descriptors_close(0, ~0U);
 	for (;;) {
 		siginfo_t info;

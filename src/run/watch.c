@@ -161,8 +161,8 @@ static void ask_to_end(struct watch *w, struct instant kill)
 	relay_refused(&w->relay, w->conf->signal, &r);
 }
 
-/* Whether it still has to end. A lease that is renewed after all goes on; then
- * whoever wants it to end must ask again. */
+/* Whether the TERM that we sent still stands. One for an overdue lease does not
+ * once the lease is renewed. */
 static bool is_ending(const struct watch *w)
 {
 	return w->asked_to_end &&

@@ -230,6 +230,12 @@ need_user() {
 		skip "another user cannot run this build"
 }
 
+# for `unshare -fp --mount-proc`
+need_pid_namespace() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+}
+
 # hold MS [OPTION...]: starts redlock in the background as $holder, in the namespace
 # `within` if there is one, and waits until its command, the witness, runs as $worker.
 # With MS `open` it holds until end_hold.
