@@ -150,9 +150,9 @@ check-hostile:
 		--runs $(HOSTILE_RUNS) $(HOSTILE_SEED:%=--seed %) \
 		build-hostile/redlock
 SOAK_SECONDS = 7200
-check-soak: all
+check-soak: all tests/lib/witness
 	/usr/bin/python3 $(srcdir)/tests/soak/soak.py \
-		--seconds $(SOAK_SECONDS) $(abs_builddir)/redlock
+		--seconds $(SOAK_SECONDS) redlock tests/lib/witness
 mutants: mutants-by-turns
 	+$(call configured,mutants) && scripts/mutants.sh tests/mutants
 # Every single place of the Lua, and a sample of the lease: scripts/mutants.py.

@@ -1,15 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""soak.py [--seconds N] [--rate R] [--keys K] REDLOCK
+"""soak.py [--seconds N] [--rate R] [--keys K] REDLOCK WITNESS
 
 Starts R short runs a second (200) on three servers for N seconds (7200), on K keys
 (50), so that some have to wait, beside one holder and one waiter that live as long.
 Prints a line a minute: runs so far, and the memory of the servers and of these two.
 
 The status is 1 if a run ended with another status than 0, if two runs held one key at
-once, or if anything needs more memory at the end than after a sixth of the time:
-servers 5 %, redlock and its guard 64 kB."""
+once or a fence did not increase (the command of each is lib/witness.c), or if anything
+needs more memory at the end than after a sixth of the time: servers 5 %, redlock and
+its guard 64 kB."""
 import argparse
+import glob
 import os
 import shutil
 import signal
@@ -19,8 +21,6 @@ import tempfile
 import time
 
 SERVERS = 3
-# The command of each run exits with 99 if another run has the lock on the file.
-COMMAND = ["flock", "-n", "-E", "99"]
 
 
 def wait_until(what, seconds=20):
@@ -76,6 +76,8 @@ class Soak:
         self.urls = [w for s in self.servers for w in ("-u", "unix://" + s.socket)]
         self.running = {}
         self.statuses = {}
+        for i in range(args.keys):
+            os.mkdir(f"{place}/k{i}")
         self.lasting = [self.redlock("-k", "kept", "-t", "30s", "--", "sleep", "1000000")]
         wait_until(lambda: self.servers[0].ask("exists", "kept") == "1")
         self.lasting.append(
@@ -88,8 +90,8 @@ class Soak:
 
     def begin(self, i):
         key = f"k{i * 7919 % self.args.keys}"
-        run = self.redlock("-k", key, "-t", "30s", "--", *COMMAND,
-                           f"{self.place}/{key}.lock", "true")
+        run = self.redlock("-k", key, "-t", "30s", "--", self.args.witness,
+                           f"{self.place}/{key}")
         self.running[run.pid] = run
 
     def reap(self):
@@ -138,6 +140,14 @@ class Soak:
             time.sleep(0.02)
         return at_first, self.tell(began)
 
+    def complaints(self):
+        """what the witnesses saw"""
+        found = []
+        for name in glob.glob(self.place + "/k*/errors"):
+            with open(name) as f:
+                found += f.readlines()
+        return found
+
     def end(self):
         for process in self.lasting + list(self.running.values()):
             process.send_signal(signal.SIGTERM)
@@ -152,9 +162,9 @@ def main():
     parser.add_argument("--seconds", type=int, default=7200)
     parser.add_argument("--rate", type=int, default=200)
     parser.add_argument("--keys", type=int, default=50)
-    parser.add_argument("redlock")
+    parser.add_argument("redlock", type=os.path.abspath)
+    parser.add_argument("witness", type=os.path.abspath)
     args = parser.parse_args()
-    args.redlock = os.path.abspath(args.redlock)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     place = tempfile.mkdtemp(prefix="redlock-soak.")
     soak = Soak(args, place)
@@ -162,6 +172,7 @@ def main():
         first, last = soak.go()
         if soak.running:
             print(f"soak: {len(soak.running)} runs are not over")
+        complaints = soak.complaints()
     finally:
         soak.end()
         shutil.rmtree(place)
@@ -171,10 +182,13 @@ def main():
               if b > a + 64]
     for line in grown:
         print("soak: grown:", line)
+    for line in complaints:
+        print("soak:", line, end="")
     print("prove: %d runs in %d s, statuses %s" % (
         sum(soak.statuses.values()), args.seconds,
         " ".join(f"{k}: {v}" for k, v in sorted(soak.statuses.items()))))
-    return bool(grown or soak.running or set(soak.statuses) != {0})
+    return bool(grown or complaints or soak.running or
+                set(soak.statuses) != {0})
 
 
 if __name__ == "__main__":
