@@ -1051,6 +1051,7 @@ is_past() { [ "$(now_ms)" -gt "$1" ]; } # MS
 	wait_until pending_kill "$cmd"
 	wait_until is_past $((since + 2000)) # its last renewal is older
 	state_is "$tool" '[RS]'
+	wait_until contains "$T/err" "was killed but has not ended.* children of $tool"
 	node_thaw a
 	thaw_group
 	finish

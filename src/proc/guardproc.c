@@ -233,7 +233,7 @@ static bool end_all(const struct wire *w, pid_t command, bool alone,
 
 	stay_awake(w);
 	atomic_fetch_add(&w->shared->beat, 1);
-	while (!tree_kill(command, &w->shared->beat, &r->value, &left))
+	while (!tree_kill(command, &w->shared->beat, NEVER, &r->value, &left))
 		if (wait_for_others(w, alone, &left, &told))
 			return false;
 	r->left = 0;

@@ -468,7 +468,8 @@ static bool reap(pid_t *leader, int *status)
  * What is below a child that does not die (a nested guard, a process that hangs
  * in the kernel) is found by a walk: at once, and then each time the kill has
  * taken twice as long, for half of that time. */
-bool tree_kill(pid_t leader, _Atomic int *beat, int *status, struct reach *out)
+bool tree_kill(pid_t leader, _Atomic int *beat, struct instant by, int *status,
+	       struct reach *out)
 {
 	const struct timespec again = {0, AGAIN_NS};
 	struct instant began = now(), refused = NEVER, deep = began;
@@ -503,6 +504,10 @@ bool tree_kill(pid_t leader, _Atomic int *beat, int *status, struct reach *out)
 		if (!before(now(), refused)) {
 			*out = s.reach;
 			out->uid = tree_owner(out->pid);
+			return false;
+		}
+		if (!before(now(), by)) {
+			out->refused = 0;
 			return false;
 		}
 		(void)sigtimedwait(&chld, NULL, &again);

@@ -84,11 +84,13 @@ bool tree_is_alive(pid_t root);
 /* Kills the descendants of this process until none is left, and reaps them.
  * *status is that of `leader` if it is seen. Blocks SIGCHLD in this thread;
  * SIGCHLD must not be ignored. Returns true when none is left; false when those
- * left may not be killed: then *out says which, and the caller calls again. The
- * guards of nested runs are killed last, after 0.8 s: each kills its own tree
- * and then releases locks that would otherwise stay until the lease ends.
- * `beat` (or NULL) counts on as long as this function gets on. */
-bool tree_kill(pid_t leader, _Atomic int *beat, int *status, struct reach *out);
+ * left may not be killed, and *out says which, or, with out->refused 0, at
+ * `by`: then the caller calls again. The guards of nested runs are killed last,
+ * after 0.8 s: each kills its own tree and then releases locks that would
+ * otherwise stay until the lease ends. `beat` (or NULL) counts on as long as
+ * this function gets on. */
+bool tree_kill(pid_t leader, _Atomic int *beat, struct instant by, int *status,
+	       struct reach *out);
 
 /* NULL if the kernel lists children, else why it does not. */
 const char *tree_trouble(void);

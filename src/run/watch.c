@@ -78,7 +78,7 @@ static void look_at_guard(struct watch *w)
 }
 
 /* Another user's process, or one that hangs in the kernel. */
-static void tell_survivors(struct watch *w)
+static void tell_survivors(struct watch *w, pid_t parent)
 {
 	bool lost = w->end->outcome == OUTCOME_LOST || w->end->taken;
 
@@ -86,7 +86,7 @@ static void tell_survivors(struct watch *w)
 	log_error("survives",
 		  "the command was killed but has not ended (see ps -ejH, "
 		  "children of %d); %s",
-		  (int)w->guard->pid,
+		  (int)parent,
 		  lost ? "another may get the lock before it does"
 		       : "the lock stays held until it does");
 }
@@ -404,10 +404,17 @@ static void inherit_tree(struct watch *w)
 {
 	struct ending *end = w->end;
 	struct reach left;
+	bool dead;
 
 	deadman_rest(w->deadman, true);
 	recorder_kill(&w->relay.recorder);
-	w->abandoned = !tree_kill(0, NULL, &end->status, &left);
+	if (!w->killed)
+		w->survives = after(now(), SURVIVES_MS);
+	while (!(dead = tree_kill(0, NULL, w->survives, &end->status, &left)) &&
+	       left.refused == 0)
+		tell_survivors(w, getpid());
+	w->survives = NEVER;
+	w->abandoned = !dead;
 	if (w->killed && !w->abandoned) {
 		/* it was stuck, and we killed it: see look_at_guard() */
 		end->ended = true;
@@ -573,7 +580,7 @@ void watch_run(struct watch *w)
 		look_at_guard(w);
 		strike_again(w);
 		if (!before(now(), w->survives))
-			tell_survivors(w);
+			tell_survivors(w, w->guard->pid);
 		look_at_limit(w);
 		if (!w->killed && !before(now(), w->orphans_due))
 			see_to_orphans(w);
