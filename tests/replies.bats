@@ -626,6 +626,27 @@ proxy_of_few() {
 }
 COMMANDS='EVAL EVALSHA GET DEL PTTL TYPE HGET ZRANGE ZCARD'
 
+@test "unlock, and the connection closes before an earlier question is answered" {
+	local token
+
+	warm a
+	token=$("$REDLOCK" -u "$url" lock -t 1m job)
+	fake cuts <<-END
+		done = False
+		def answer(words):
+		    global done
+		    if words[0] == b'INFO' and not done:
+		        return None
+		    reply = forward('$T/a.sock', words)
+		    if words[0] == b'EVALSHA' and not done:
+		        done = True
+		        return END
+		    return reply
+	END
+	verb 0 unlock --token "$token" job
+	lock_is_free
+}
+
 @test "a proxy that hangs up at unknown commands: locks and waiting work" {
 	cli a script flush >/dev/null
 	proxy_of_few $COMMANDS
