@@ -176,6 +176,22 @@ static bool same_reply(bool fine, const struct words *mine, bool good,
 			 strncmp(mine->at[0], bare_error(its->at[0]), 4) == 0));
 }
 
+/* With its last field a state goes, too. `first` is in the server's stream by
+ * then, or not (see same_hash()), and no state without the rest. */
+static void settle(void)
+{
+	const char *name = redis_field_name(trial.redis, STATE, 0);
+	struct words request = {0}, out;
+
+	if (trial.other || !name || strcmp(name, "first") != 0 ||
+	    redis_field_name(trial.redis, STATE, 1))
+		return;
+	words_add_text(&request, "DEL");
+	words_add_text(&request, STATE);
+	(void)redis_run(trial.redis, &request, &out);
+	(void)server_ask(&request, &out);
+}
+
 /* `request` for redis.c, `edited` for the other side. */
 static bool play(const struct words *request, const struct words *edited,
 		 struct words *mine, bool *fine)
@@ -183,6 +199,7 @@ static bool play(const struct words *request, const struct words *edited,
 	struct words its;
 	bool good;
 
+	settle();
 	*fine = redis_run(trial.redis, request, mine);
 	good = trial.other ? redis_run(trial.other, edited, &its)
 			   : server_ask(edited, &its);
@@ -298,6 +315,7 @@ static bool same_stored(void)
 
 	if (trial.other)
 		return redis_alike(trial.redis, trial.other);
+	settle();
 	words_add_text(&request, "DBSIZE");
 	if (!server_ask(&request, &its))
 		return false;
@@ -397,20 +415,6 @@ static bool delete_one(void)
 	return n == 0 || both("DEL", name, NULL);
 }
 
-/* With its last field the state goes, too. But `first` may be in one state
- * only: see same_hash(). So both lose it then. */
-static bool take_field(const char *name)
-{
-	const char *field;
-	bool last = true;
-
-	for (int i = 0; (field = redis_field_name(trial.redis, STATE, i)); i++)
-		last = last && (strcmp(field, name) == 0 ||
-				strcmp(field, "first") == 0);
-	return last ? both("DEL", STATE, NULL)
-		    : both("HDEL", STATE, name, NULL);
-}
-
 /* A hash is lost as a whole. So the short cut takes what is there for whole. */
 static bool delete_field(void)
 {
@@ -425,7 +429,9 @@ static bool delete_field(void)
 		(void)snprintf(
 			name, sizeof(name), "%s",
 			redis_field_name(trial.redis, STATE, (int)chance(n)));
-	return n == 0 || strcmp(name, "first") == 0 || take_field(name);
+	/* ("first" may be missing: see same_hash()) */
+	return n == 0 || strcmp(name, "first") == 0 ||
+	       both("HDEL", STATE, name, NULL);
 }
 
 static bool set_back(void)
@@ -478,7 +484,7 @@ static bool meddle(void)
 		       both("HSET", STATE, "v", "3", NULL);
 	case 11:
 	case 13:
-		return take_field("v");
+		return both("HDEL", STATE, "v", NULL);
 	case 14:
 	case 15:
 		return both("DEL", KEY, NULL);
