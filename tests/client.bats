@@ -43,7 +43,6 @@ private_kb() { # PID...
 }
 no_message() { [ ! -s "$T/err" ]; }
 
-need_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
 inject() { # NAME:K:ERRNO COMMAND...
 	local what=$1
 	shift

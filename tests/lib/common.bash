@@ -230,9 +230,10 @@ need_user() {
 		skip "another user cannot run this build"
 }
 
+need_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
 # for `unshare -fp --mount-proc`
 need_pid_namespace() {
-	[ "$(id -u)" = 0 ] || skip "needs root"
+	need_root
 	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
 }
 

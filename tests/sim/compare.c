@@ -176,8 +176,9 @@ static bool same_reply(bool fine, const struct words *mine, bool good,
 			 strncmp(mine->at[0], bare_error(its->at[0]), 4) == 0));
 }
 
-/* With its last field a state goes, too. `first` is in the server's stream by
- * then, or not (see same_hash()), and no state without the rest. */
+/* A state goes with its last field. The small Redis may still have `first`
+ * then, which a server keeps in its stream (see same_hash()): both lose the
+ * state. */
 static void settle(void)
 {
 	const char *name = redis_field_name(trial.redis, STATE, 0);
