@@ -428,7 +428,7 @@ static bool is_replica(const struct client *cl, int node, const char *error)
 
 	return !(cl->lease.was_held && cl->lease.node[node].link.answered) &&
 	       ep->kind != ENDPOINT_SENTINEL && ep->kind != ENDPOINT_CLUSTER &&
-	       strncmp(error, "READONLY", 8) == 0;
+	       error_readonly(error);
 }
 
 /* Loads the release script: a client that can acquire must be able to release
@@ -515,7 +515,7 @@ static void refused(struct client *cl, struct conn *c,
 	failed_briefly(cl, &o->sent.ask, o->kind, o->ran, c->peer->name, text,
 		       o->brief);
 	/* a demoted master: the name may lead to another by now */
-	if (strncmp(o->shown, "READONLY", 8) == 0) {
+	if (error_readonly(o->shown)) {
 		conn_leave(c, o->brief);
 		peer_doubt(c->peer);
 	}

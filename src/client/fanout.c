@@ -271,7 +271,7 @@ static void ask_again(struct target *t, struct question *q)
 }
 
 /* Asks again, in their order, what the broken connection owes: its last answer
- * was not the fault of these, which may have run. false: nothing. */
+ * was not the fault of these. false: nothing. */
 static bool others_again(struct target *t)
 {
 	const struct conn *c = &t->session.conn;
@@ -282,7 +282,6 @@ static bool others_again(struct target *t)
 
 		if (!owed->question)
 			continue;
-		owed->question->ran |= conn_sent(c, i);
 		ask_again(t, owed->question);
 		owed->question = NULL;
 		any = true;

@@ -230,8 +230,8 @@ static enum session_got read_error(struct session *s, struct session_news *out)
 	    peer_redirected(peer, out->shown, &ask, &out->to))
 		return redirected(s, ask, out);
 	/* a name may lead to the master and to its replicas */
-	if (strncmp(out->shown, "READONLY", 8) == 0 &&
-	    out->sent.again < AGAIN_MAX && peer_pass(peer)) {
+	if (error_readonly(out->shown) && out->sent.again < AGAIN_MAX &&
+	    peer_pass(peer)) {
 		out->sent.again++;
 		session_leave(s, out->brief);
 		return SESSION_AGAIN;

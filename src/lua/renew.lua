@@ -74,6 +74,7 @@ elseif L.number > 0 and returns() then
 	try('zrem', Q, L.token .. ' ' .. L.identity, L.token)
 end
 if not said then
+	first_write() -- a replica, which may be behind, must not say so
 	if next(L.puts) then
 		save(L)
 	end

@@ -301,6 +301,11 @@ bool error_missing(const char *text)
 	return begins(text, "NOSCRIPT") || strcasestr(text, "evalsha");
 }
 
+bool error_readonly(const char *text)
+{
+	return begins(text, "READONLY");
+}
+
 bool error_waits(const char *text)
 {
 	return begins(text, "LOADING") || begins(text, "MASTERDOWN") ||

@@ -48,6 +48,9 @@ const char *error_of_login(const char *text);
  * as if it were not there. */
 bool error_waits(const char *text);
 
+/* Whether it is a replica, or a master that is one for the moment. */
+bool error_readonly(const char *text);
+
 /* Whether the server does not know the script's hash, or EVALSHA at all:
  * nothing was run, send the whole script. */
 bool error_missing(const char *text);

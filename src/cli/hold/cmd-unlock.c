@@ -14,6 +14,7 @@
 #include "cli/query.h"
 #include "cli/render.h"
 #include "lock/wire/admin.h"
+#include "net/errors.h"
 #include "run/describe.h"
 #include "client/client.h"
 #include "client/session.h"
@@ -34,8 +35,7 @@ struct token_use {
 	struct fail why; /* too few have answered */
 };
 
-#define TAG_ROLE NODES_MAX /* and above: is it a replica? */
-#define PAUSE_LEAST_MS 20  /* between attempts; it doubles each time */
+#define PAUSE_LEAST_MS 20 /* between attempts; it doubles each time */
 #define PAUSE_MOST_MS 500
 #define NO_PLACE (-1) /* we are in no line */
 
@@ -44,21 +44,6 @@ static bool is_token(const char *text)
 {
 	return strlen(text) == TOKEN_SIZE - 1 &&
 	       strspn(text, "0123456789abcdef-") == TOKEN_SIZE - 1;
-}
-
-/* A replica that lacks our hold says no, and may lack it because it is behind.
- * (Sentinel and a Cluster lead us to a master.) Asked before the script, at
- * which a server closes the connection of a client with a wrong password. */
-static int ask_role(struct token_use *a, int i)
-{
-	enum endpoint_kind kind = a->query.servers.endpoint[i].kind;
-	struct words w = {0};
-
-	if (kind == ENDPOINT_SENTINEL || kind == ENDPOINT_CLUSTER)
-		return 0;
-	words_add_text(&w, "INFO");
-	words_add_text(&w, "replication");
-	return fanout_ask(&a->query.fanout, i, &w, TAG_ROLE + i);
 }
 
 static int ask_all(struct token_use *a, struct fail *why)
@@ -76,13 +61,21 @@ static int ask_all(struct token_use *a, struct fail *why)
 			continue;
 		token_op_request(&request, &a->op, &keys,
 				 session_db(&s->endpoint[i]));
-		rc = ask_role(a, i);
-		if (rc == 0)
-			rc = fanout_call(&a->query.fanout, i, &request.words,
-					 request.sha, i);
+		rc = fanout_call(&a->query.fanout, i, &request.words,
+				 request.sha, i);
 	}
 	keys_close(&keys);
 	return rc < 0 ? fail_memory(why) : 0;
+}
+
+/* A replica may say no because it is behind. (Sentinel and a Cluster lead us to
+ * a master.) It says so instead: the script answers where it may write. */
+static bool is_replica(const struct token_use *a, const struct got *got)
+{
+	enum endpoint_kind kind = a->query.servers.endpoint[got->node].kind;
+
+	return kind != ENDPOINT_SENTINEL && kind != ENDPOINT_CLUSTER &&
+	       error_readonly(got->told.words);
 }
 
 /* If an earlier attempt may have released it, a "no" only says that the lock is
@@ -90,20 +83,13 @@ static int ask_all(struct token_use *a, struct fail *why)
 static void take(struct token_use *a, const struct got *got)
 {
 	struct token_node *n = &a->node[got->node];
-	char master[MASTER_SHOWN] = "";
 
-	if (got->tag >= TAG_ROLE) {
-		if (got->why.kind == FAIL_NONE)
-			(void)query_master(got->reply, master);
-		(void)query_heard(&a->query, got->node, master);
-		return;
-	}
+	(void)query_heard(&a->query, got->node,
+			  is_replica(a, got) ? "another server" : "");
 	n->unsure |= got->ran;
 	n->why = got->why;
 	n->answered = n->why.kind == FAIL_NONE &&
 		      token_op_read(got->reply, &n->was, &n->why) == 0;
-	if (n->answered && n->was) /* it writes: another address of the name */
-		(void)query_heard(&a->query, got->node, "");
 	n->was |= n->answered && n->unsure && !a->op.extend;
 }
 
