@@ -1041,21 +1041,128 @@ is_past() { [ "$(now_ms)" -gt "$1" ]; } # MS
 
 @test "the guard dies, the command cannot: redlock lives on to kill the rest" {
 	need_root
-	started -k job -t 2s -- \
+	started -k job -t 1s -- \
 		witness "$T" --started w --hold 60000 --spawn --stubborn
 	freeze_command
-	node_freeze a
-	since=$(now_ms)
 	kill -KILL "$(guard)"
+	node_freeze a
 	wait_until pending_kill "$cmd"
-	wait_until is_past $((since + 2000)) # its last renewal is older
+	survivor_is_told "another may get the lock before it does" # the lease is over
 	state_is "$tool" '[RS]'
-	wait_until contains "$T/err" "was killed but has not ended.* children of $tool"
 	node_thaw a
+	thawed_ends_with 70
+	tree_is_dead
+}
+survivor_is_told() { # WHAT-BECOMES-OF-THE-LOCK
+	wait_until contains "$T/err" \
+		"was killed but has not ended (see ps -ejH, below process $tool); $1"
+}
+thawed_ends_with() { # STATUS
 	thaw_group
 	finish
-	[ "$status" = 70 ]
-	tree_is_dead
+	[ "$status" = "$1" ]
+}
+
+# Before T/6 there is no thread yet that could renew.
+guard_dies_early() { # ARGUMENTS of redlock: of a command that cannot die
+	need_root
+	started "$@" -- witness "$T" --started w --hold 60000
+	freeze_command
+	kill -KILL "$(guard)"
+}
+
+@test "the guard dies early, the command cannot: its lock is renewed (slow: 4 s)" {
+	since=$(now_ms)
+	guard_dies_early -k job -t 4s
+	survivor_is_told "the lock stays held until it does"
+	wait_until is_past $((since + 4500))
+	held job
+	thawed_ends_with 70
+	lock_is_free
+}
+
+@test "the guard dies, the command cannot, and the lock is gone" {
+	guard_dies_early -k job -t 2500ms # renewed every 833 ms
+	cli a set job stolen px 60000 >/dev/null
+	survivor_is_told "another may get the lock before it does"
+	thawed_ends_with 70
+	cli a del job >/dev/null
+}
+
+@test "the lock is taken from a command that cannot die" {
+	need_root
+	started -k job -t 3s -- witness "$T" --started w --hold 60000
+	freeze_command
+	cli a set job stolen px 60000 >/dev/null
+	survivor_is_told "another may get the lock before it does"
+	thawed_ends_with 125
+	cli a del job >/dev/null
+}
+
+@test "a command without the lock that cannot die: its guard dies, or --max-hold ends it" {
+	need_root
+	node_kill a
+	unlocked_cannot_die
+	kill -KILL "$(guard)"
+	survivor_is_told "it runs without the lock"
+	thawed_ends_with 70
+	unlocked_cannot_die --max-hold 300ms -K 100ms
+	survivor_is_told "it runs without the lock"
+	thawed_ends_with 124
+}
+unlocked_cannot_die() { # [OPTION...]
+	start -k job -n --on-unavailable run "$@" -- linger until "$T/never"
+	wait_until pgrep -fx "linger until $T/never"
+	cmd=$(pgrep -fx "linger until $T/never")
+	freeze_command
+}
+
+@test "no thread can be started, the guard dies, the command cannot" {
+	need_root
+	started_without_thread -k job -t 20s
+	freeze_command
+	kill -KILL "$(guard)"
+	survivor_is_told "another may get the lock before it does"
+	thawed_ends_with 70
+	exists "$T/hit"
+	lock_is_free
+}
+started_without_thread() { # OPTION...
+	preloading inject.so
+	INJECT_WHEN=$T/full inject_behind pipe2:1+:23 launch --default all \
+		"$REDLOCK" -u "$url" "$@" -- witness "$T" --started "$T/w" \
+		--hold 60000
+	helpers="$helpers $tool"
+	wait_until contains "$T/w" '^[0-9]'
+	cmd=$(cat "$T/w")
+	: >"$T/full"
+}
+
+@test "no thread can be started, the command cannot die, and the lock is gone" {
+	need_root
+	started_without_thread -k job -t 1500ms --max-hold 1s -K 100ms
+	freeze_command
+	wait_until pending_kill "$cmd"
+	cli a set job stolen px 60000 >/dev/null
+	survivor_is_told "another may get the lock before it does"
+	thawed_ends_with 124
+	cli a del job >/dev/null
+}
+
+@test "lock --hold is released by its token, and its process cannot die" {
+	local token
+
+	need_root
+	REDLOCK_URL=$url launch --default all "$REDLOCK" lock --hold -t 2s job \
+		>"$T/token" 2>"$T/err" 3>&- &
+	tool=$!
+	helpers="$helpers $tool"
+	wait_until contains "$T/token" '^[0-9a-f]'
+	token=$(cat "$T/token")
+	freeze "$(pgrep -P "$(guard_of "$tool")")"
+	"$REDLOCK" -u "$url" unlock --token "$token" job
+	survivor_is_told "another may get the lock before it does"
+	thawed_ends_with 0
 }
 
 @test "redlock killed: its lock is not released before the command is dead" {

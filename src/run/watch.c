@@ -19,6 +19,7 @@
 #define START_MS 20 /* most guards start the command much sooner */
 #define AGAIN_MS 50 /* from one strike to the next */
 #define GUARD_MS 30 /* a guard that has done nothing for so long is stuck */
+#define DEATH_MS 20 /* most trees are dead by then */
 
 /* The guard kills, and so do we: neither waits for the other. */
 static void kill_tree(struct watch *w)
@@ -77,18 +78,57 @@ static void look_at_guard(struct watch *w)
 	w->beat = beat;
 }
 
-/* Another user's process, or one that hangs in the kernel. */
-static void tell_survivors(struct watch *w, pid_t parent)
+/* The next news of the thread, whose end is the worst. */
+static char next_news(const struct watchdog *dog)
 {
-	bool lost = w->end->outcome == OUTCOME_LOST || w->end->taken;
+	char news;
 
+	if (read(dog->news[0], &news, 1) != 1)
+		news = NEWS_LOST;
+	return news;
+}
+
+static bool is_loss(char news)
+{
+	return news == NEWS_LOST || news == NEWS_UNLOCKED;
+}
+
+/* Once the tree was killed, nobody else reads these news. */
+static bool heard_of_loss(const struct watchdog *dog)
+{
+	struct pollfd fd = {.fd = dog->news[0], .events = POLLIN};
+
+	while (poll(&fd, 1, 0) > 0)
+		if (is_loss(next_news(dog)))
+			return true;
+	return false;
+}
+
+/* Whether another may get the lock now. */
+static bool is_lost(const struct watch *w)
+{
+	const struct ending *end = w->end;
+
+	return end->outcome == OUTCOME_LOST ||
+	       end->outcome == OUTCOME_UNLOCKED ||
+	       !before(now(),
+		       after(watchdog_credited_at(w->dog), w->relay.ttl_ms)) ||
+	       (w->dog->running ? heard_of_loss(w->dog) : locks_lost(w->locks));
+}
+
+/* Another user's process, or one that hangs in the kernel. `renews`: the lock
+ * is renewed meanwhile. */
+static void tell_survivors(struct watch *w, bool renews)
+{
 	w->survives = NEVER;
 	log_error("survives",
 		  "the command was killed but has not ended (see ps -ejH, "
-		  "children of %d); %s",
-		  (int)parent,
-		  lost ? "another may get the lock before it does"
-		       : "the lock stays held until it does");
+		  "below process %d); %s",
+		  (int)getpid(),
+		  w->end->without_lock ? "it runs without the lock"
+		  : renews && !is_lost(w)
+			  ? "the lock stays held until it does"
+			  : "another may get the lock before it does");
 }
 
 static const char *whom(const struct watch *w)
@@ -399,7 +439,22 @@ static void take_refusal(struct watch *w, const struct report *r)
 		r->value, r->uid, (int)getuid(), kept);
 }
 
-/* Its orphans are our children now; if we died, nobody would kill them. */
+/* Before T/6 is over, the watchdog thread takes over: a shorter command needs
+ * no thread. Until then, or if no thread can be started, this loop renews. */
+static void hand_over(struct watch *w)
+{
+	struct fail why;
+
+	w->hand_over = NEVER;
+	locks_may_block(w->locks, true);
+	if (watchdog_start(w->dog, &why) < 0) {
+		locks_may_block(w->locks, false);
+		log_detail("no-thread", "%s; renewing without it", why.text);
+	}
+}
+
+/* Its orphans are our children now; if we died, nobody would kill them. Killing
+ * blocks, so the lock of a tree that does not die is renewed by the thread. */
 static void inherit_tree(struct watch *w)
 {
 	struct ending *end = w->end;
@@ -410,9 +465,14 @@ static void inherit_tree(struct watch *w)
 	recorder_kill(&w->relay.recorder);
 	if (!w->killed)
 		w->survives = after(now(), SURVIVES_MS);
-	while (!(dead = tree_kill(0, NULL, w->survives, &end->status, &left)) &&
-	       left.refused == 0)
-		tell_survivors(w, getpid());
+	dead = tree_kill(0, NULL, after(now(), DEATH_MS), &end->status, &left);
+	if (!dead && !w->dog->running && !end->without_lock)
+		hand_over(w);
+	while (!dead && left.refused == 0) {
+		if (!before(now(), w->survives))
+			tell_survivors(w, w->dog->running);
+		dead = tree_kill(0, NULL, w->survives, &end->status, &left);
+	}
 	w->survives = NEVER;
 	w->abandoned = !dead;
 	if (w->killed && !w->abandoned) {
@@ -482,27 +542,11 @@ static void take_report(struct watch *w)
 	w->done = true;
 }
 
-/* Before T/6 is over, the watchdog thread takes over: a shorter command needs
- * no thread. Until then, or if no thread can be started, this loop renews. */
-static void hand_over(struct watch *w)
-{
-	struct fail why;
-
-	w->hand_over = NEVER;
-	locks_may_block(w->locks, true);
-	if (watchdog_start(w->dog, &why) < 0) {
-		locks_may_block(w->locks, false);
-		log_detail("no-thread", "%s; renewing without it", why.text);
-	}
-}
-
 static void take_news(struct watch *w)
 {
-	char news;
+	char news = next_news(w->dog);
 
-	if (read(w->dog->news[0], &news, 1) != 1)
-		news = NEWS_LOST;
-	if (news == NEWS_LOST || news == NEWS_UNLOCKED)
+	if (is_loss(news))
 		lose_to(w, news == NEWS_UNLOCKED);
 }
 
@@ -580,7 +624,7 @@ void watch_run(struct watch *w)
 		look_at_guard(w);
 		strike_again(w);
 		if (!before(now(), w->survives))
-			tell_survivors(w, w->guard->pid);
+			tell_survivors(w, true);
 		look_at_limit(w);
 		if (!w->killed && !before(now(), w->orphans_due))
 			see_to_orphans(w);
