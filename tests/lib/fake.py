@@ -105,7 +105,10 @@ async def main(address, path):
         writer.close()
 
     if '/' in address:
-        server = await asyncio.start_unix_server(serve, address, limit=1 << 24)
+        # who waits for the name must not be refused before listen()
+        server = await asyncio.start_unix_server(serve, address + '.new',
+                                                 limit=1 << 24)
+        os.rename(address + '.new', address)
     else:
         host, port = address.rsplit(':', 1)
         server = await asyncio.start_server(serve, host, int(port),

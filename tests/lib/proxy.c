@@ -115,6 +115,8 @@ static bool does(const struct link *l, const char *name)
 	return strcmp(mode, name) == 0 && (!only_old || l->born < generation);
 }
 
+/* The name of a unix socket appears once somebody listens: a test waits for it.
+ */
 static int open_socket(const char *where, bool listens)
 {
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
@@ -135,11 +137,11 @@ static int open_socket(const char *where, bool listens)
 		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one,
 				 sizeof(one));
 	} else {
-		(void)snprintf(un.sun_path, sizeof(un.sun_path), "%s", where);
-		if (listens)
-			(void)unlink(where);
+		(void)snprintf(un.sun_path, sizeof(un.sun_path), "%s%s", where,
+			       listens ? ".new" : "");
 	}
-	if (listens ? bind(fd, sa, len) < 0 || listen(fd, 64) < 0
+	if (listens ? bind(fd, sa, len) < 0 || listen(fd, 64) < 0 ||
+			      (!tcp && rename(un.sun_path, where) < 0)
 		    : connect(fd, sa, len) < 0) {
 		close(fd);
 		return -1;
