@@ -448,9 +448,11 @@ example_runs() { # LINE: with the status that it has when all is well
 		[ "$want" = 143 ]
 		;;
 	'redlock top'*' --json')
-		want=0
-		timeout 1 sh -c "exec $1" >answer || want=$?
-		[ "$want" = 124 ] && head -n 1 answer | grep -q '"deploy"'
+		sh -c "exec $1" >answer 3>&- &
+		wait_until contains answer '"deploy"'
+		kill "$!"
+		wait "$!" || want=$?
+		[ "$want" = 143 ]
 		;;
 	'redlock top' | 'redlock top '*)
 		TERM=xterm pty size:24x80 'wait:deploy' send:q -- sh -c "$1"

@@ -642,7 +642,8 @@ killed_keeper() { # redlock|guard|child
 
 @test "--on-lost names the signal, once when it is near and once when it is lost" {
 	target USR1
-	"$REDLOCK" lock -t 1s --on-lost USR1 --keep-for "$kept" job \
+	# so long that the second does not come while the first is pending
+	"$REDLOCK" lock -t 3s --on-lost USR1 --keep-for "$kept" job \
 		>/dev/null 2>"$T/err"
 	node_freeze a
 	wait_until told_twice USR1
@@ -1010,7 +1011,7 @@ everything() { # by $REDLOCK_URL
 }
 
 @test "lock and unlock work with local:" {
-	export REDLOCK_URL="local:?dir=$T/mine&idle=1s"
+	export REDLOCK_URL="local:?dir=$T/mine&idle=4s"
 	everything
 	[ -n "$(our_lockservers)" ]
 	wait_until eval '[ -z "$(our_lockservers)" ]' # idle

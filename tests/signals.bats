@@ -96,6 +96,8 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 @test "TERM during the release changes neither the status nor the release" {
 	start_told -k job -- kill -STOP "$(node_pid a)"
 	wait_until stopped "$(node_pid a)"
+	# the command is not to meet it
+	wait_until eval '[ -z "$(guard_of "$(guard_of "$tool")")" ]'
 	kill -TERM "$tool"
 	ended_by=$(how)
 	node_thaw a
