@@ -9,8 +9,9 @@
 #
 # It tests HEAD in a clone, build-prove/tree, so you can go on working here. What is
 # slow to build (OpenSSL, servers, fresh systems) stays there for the next commit. May
-# be stopped at any time: the leg that was running begins again the next time. A leg
-# that this machine cannot run is named in the report, with the reason.
+# be stopped at any time: the leg that was running begins again the next time. On
+# another machine it goes on from the report. A leg that this machine cannot run is
+# named in the report, with the reason.
 # The status is 1 if a leg failed.
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -34,8 +35,8 @@ COMPARE_STEPS=$COMPARE_STEPS HOSTILE_RUNS=$HOSTILE_RUNS FUZZ_SECONDS=$FUZZ_SECON
 FAULTS_HOLDS=$FAULTS_HOLDS SOAK_SECONDS=$SOAK_SECONDS"
 
 # NAME MINUTES TARGET [READS...]: the time limit, the target of ./bootstrap whose
-# packages the leg needs, and all that it reads, if that is little: its result then
-# stands for every commit in which that is the same
+# packages the leg needs, and all that it reads, if that is little: its result stands
+# for every commit in which that is the same. (Else: all but the report.)
 compared='src/base src/lock src/lua src/net tests/sim :!tests/sim/rules'
 simulated="$compared :!tests/sim/compare.c"
 legs="
@@ -216,7 +217,10 @@ cannot() { # NAME TARGET
 counts() { # LOG
 	awk '
 		function add(text) { said = said (said ? "; " : "") text }
-		/^# (PASS|XFAIL|FAIL|ERROR|XPASS|SKIP):/ { n[$2] += $3; sums = 1 }
+		# (VERBOSE shows test-suite.log, too, which has the same sums)
+		/^Testsuite summary for / { counted = 1 }
+		counted && /^# (PASS|XFAIL|FAIL|ERROR|XPASS|SKIP):/ { n[$2] += $3; sums = 1 }
+		/^# ERROR:/ { counted = 0 }
 		/^ok [0-9]+/ { tap[/# (SKIP|skip)/ ? "SKIP:" : "PASS:"]++ }
 		/^not ok [0-9]+/ { tap["FAIL:"]++ }
 		/^ok [0-9]+ - [0-9]+ schedules/ { sub(/^ok [0-9]+ - /, ""); add($0) }
@@ -245,6 +249,7 @@ skipped() { # LOG
 		sort
 }
 finish() { # NAME VERDICT SECONDS TEXT
+	[ ! -e "$state/$1.log" ] || skipped "$state/$1.log" >"$state/$1.skipped"
 	printf '%s\t%s\t%s\n' "$2" "$3" "$4" >"$state/$1.done"
 	say "$1: $2, $(($3 / 60)) min${4:+: $4}"
 	write_report
@@ -290,18 +295,36 @@ try_leg() { # NAME MINUTES TARGET
 taken_over() { # NAME READS...
 	name=$1
 	shift
-	[ $# -gt 0 ] || return
+	[ $# -gt 0 ] || set -- . ':!docs/tested.md'
 	for other in "$results"/*; do
 		grep -qs '^passed' "$other/$name.done" || continue
 		git diff --quiet "${other##*/}" "$commit" -- \
 			"$@" configure.ac Makefile.am 2>/dev/null || continue
 		short=$(git rev-parse --short "${other##*/}")
 		sed "/ (at [0-9a-f]*)\$/!s/\$/ (at $short)/" "$other/$name.done" >"$state/$name.done"
-		cp "$other/$name.log" "$state"
+		cp "$other/$name".[ls]* "$state" 2>/dev/null # log, skipped
 		say "$name: passed at $short, where all that it reads is the same"
 		return
 	done
 	return 1
+}
+
+# What the report of another machine says: the same, without the logs.
+recall() {
+	report=$PWD/docs/tested.md
+	said=$(sed -n 's/^- Seed: //p' "$report")
+	[ "${said#*; }" = "$(echo "$parameters" | paste -sd ' ')" ] || return
+	SEED=${said%%;*}
+	whole=$(sed -n 's/^- Commit: \([0-9a-f]*\),.*/\1/p' "$report")
+	sed -n 's/^| \([a-z0-9.-]*\) | passed | \(.*\) | [< ]*\([0-9]*\) |$/\1\t\3\t\2/p' "$report" |
+		while IFS='	' read -r name took of; do
+			at=$(echo "$of" | sed -n 's/.* (at \([0-9a-f]*\))$/\1/p')
+			at=$results/$(git rev-parse "${at:-$whole}") || continue
+			mkdir -p "$at"
+			printf 'passed\t%s\t%s\n' $((took * 60)) "$of" >"$at/$name.done"
+			sed -n "s/^| $name | \(.*\) | \(.*\) |\$/\1\t\2/p" "$report" |
+				grep -v '^passed' >"$at/$name.skipped"
+		done
 }
 
 # ---- the clone ----
@@ -310,6 +333,7 @@ prepare() {
 	[ "$(cat "$results/parameters" 2>/dev/null)" = "$parameters" ] || {
 		rm -rf "$results"
 		mkdir -p "$results"
+		recall
 		echo "$parameters" >"$results/parameters"
 		echo "$SEED" >"$results/seed"
 	}
@@ -399,17 +423,22 @@ list_failures() {
 		name=${name%.done}
 		printf '\n## %s failed\n\n' "$name"
 		{
-			grep -E '^(not ok|FAIL:|ERROR:|SURVIVED|.*: FAILED|.*: error)' "$state/$name.log" ||
+			awk '/^(not ok|FAIL:|ERROR:|SURVIVED|.*: FAILED|.*: error)/ {
+					print
+					said = /^not ok/ ? 12 : 0
+					found = 1
+				}
+				said-- > 0 && /^#/
+				END { exit !found }' "$state/$name.log" ||
 				tail -n 10 "$state/$name.log"
-		} | head -n 30 | tr -d '\000-\010\013-\037\177' | cut -c 1-160 | sed 's/^/    /'
+		} | head -n 60 | tr -d '\000-\010\013-\037\177' | cut -c 1-160 | sed 's/^/    /'
 	done
 }
 list_skipped() {
-	for log in "$state"/*.log; do
-		[ -e "${log%.log}.done" ] || continue
-		name=${log##*/}
-		skipped "$log" | sed "s/^/${name%.log}	/"
-	done >"$state/skipped"
+	for list in "$state"/*.skipped; do
+		name=${list##*/}
+		sed "s/^/${name%.skipped}	/" "$list"
+	done >"$state/skipped" 2>/dev/null
 	[ -s "$state/skipped" ] || return 0
 	printf '\n## Skipped tests\n\n| leg | tests | reason |\n|---|---|---|\n'
 	while IFS='	' read -r name tests reason; do
@@ -423,6 +452,7 @@ list_skipped() {
 unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES
 if [ "${1-}" = --run ]; then
 	SEED=$3
+	export VERBOSE=1 # a failed test tells all in the log
 	cd build-prove/tree && run_leg "$2"
 	exit
 fi
