@@ -316,8 +316,9 @@ recall() {
 	[ "${said#*; }" = "$(echo "$parameters" | paste -sd ' ')" ] || return
 	SEED=${said%%;*}
 	whole=$(sed -n 's/^- Commit: \([0-9a-f]*\),.*/\1/p' "$report")
-	sed -n 's/^| \([a-z0-9.-]*\) | passed | \(.*\) | [< ]*\([0-9]*\) |$/\1\t\3\t\2/p' "$report" |
+	sed -n 's/^| \([a-z0-9.-]*\) | passed | \(.*\) | \(< \)\?\([0-9]*\) |$/\1\t\3\4\t\2/p' "$report" |
 		while IFS='	' read -r name took of; do
+			[ "${took#<}" = "$took" ] || took=0
 			at=$(echo "$of" | sed -n 's/.* (at \([0-9a-f]*\))$/\1/p')
 			at=$results/$(git rev-parse "${at:-$whole}") || continue
 			mkdir -p "$at"

@@ -1106,7 +1106,7 @@ guard_dies_early() { # ARGUMENTS of redlock: of a command that cannot die
 	kill -KILL "$(guard)"
 	survivor_is_told "it runs without the lock"
 	thawed_ends_with 70
-	unlocked_cannot_die --max-hold 300ms -K 100ms
+	unlocked_cannot_die --max-hold 1s -K 100ms
 	survivor_is_told "it runs without the lock"
 	thawed_ends_with 124
 }

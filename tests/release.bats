@@ -24,10 +24,13 @@ proving() {
 	: >"$T/missing-check-hiredis1"
 	echo 'spin ' >"$T/missing-model"
 	echo 'echo lint >>"$T/ran"' >"$T/legs/lint"
-	echo 'echo interop >>"$T/ran"; echo "# PASS:  7"; echo "# SKIP:  1"
+	# (the first line is of test-suite.log, which a failure shows)
+	echo 'echo interop >>"$T/ran"; echo "# PASS:  6"
+		echo "Testsuite summary for x"; echo "# PASS:  7"; echo "# SKIP:  1"
 		echo "SKIP: tests/x.bats 3 a | b # SKIP no such library"' >"$T/legs/check-interop"
-	echo 'echo hiredis1 >>"$T/ran"; echo "# PASS:  2"; echo "# FAIL:  1"
-		echo "not ok 3 this one"; exit 1' >"$T/legs/check-hiredis1"
+	echo 'echo hiredis1 >>"$T/ran"
+		echo "Testsuite summary for x"; echo "# PASS:  2"; echo "# FAIL:  1"
+		echo "not ok 3 this one"; echo "# it said this"; echo that; exit 1' >"$T/legs/check-hiredis1"
 	export T
 	printf '/build-*\n' >.gitignore
 	git init -q
@@ -49,11 +52,11 @@ prove() { run "-$1" scripts/prove-release.sh lint interop model hiredis1; }
 	grep -qxF '| fuzz | not run yet |  |  |' docs/tested.md
 	grep -qF -- "- Commit: $(git rev-parse HEAD)," docs/tested.md
 	grep -qx -- '- .* legs: 2 passed, 1 failed, 1 cannot run on this machine, .*' docs/tested.md
-	[[ $(<docs/tested.md) = *$'## hiredis1 failed\n\n    not ok 3 this one'* ]]
+	[[ $(<docs/tested.md) = *$'## hiredis1 failed\n\n    not ok 3 this one\n    # it said this\n\n'* ]]
 	grep -qx '    redlock 1.2.3' docs/tested.md
 
 	# what passed is not run again; the report is no change of the tree
-	echo 'echo "# PASS:  3"' >"$T/legs/check-hiredis1"
+	echo 'echo "Testsuite summary for x"; echo "# PASS:  3"' >"$T/legs/check-hiredis1"
 	prove 0
 	[[ $output = *'lint: passed before'*'interop: passed before'* ]]
 	[ "$(<"$T/ran")" = $'lint\ninterop\nhiredis1' ]
@@ -70,23 +73,33 @@ prove() { run "-$1" scripts/prove-release.sh lint interop model hiredis1; }
 	run -0 scripts/prove-release.sh lint
 	[ "$(<"$T/ran")" = $'lint\ninterop\nhiredis1\nlint\nlint' ]
 
-	# what reads little, and the same as before, is not run again
+	# a commit of the report changes nothing; one of anything else does, except
+	# for what reads little; and another machine goes on from the report
 	: >"$T/missing-model"
-	echo 'echo model >>"$T/ran"; echo "# PASS:  9"' >"$T/legs/model"
-	run -0 scripts/prove-release.sh model
-	git tag two
+	echo 'echo model >>"$T/ran"; echo "Testsuite summary for x"; echo "# PASS:  9"
+		echo "SKIP: tests/x.bats 4 b # SKIP no spin"' >"$T/legs/model"
+	: >"$T/ran"
+	git add docs
+	git commit -qm report
+	run -0 scripts/prove-release.sh lint model
+	[ "$(<"$T/ran")" = model ]
+	grep -qxF "| lint | passed |  (at $(git rev-parse --short HEAD~1)) | < 1 |" docs/tested.md
+	git tag old
+	git commit -qam report
+	rm -r build-prove/results
 	echo >docs/new
 	git add docs/new
 	git commit -qm three
 	run -0 scripts/prove-release.sh lint model
-	[ "$(<"$T/ran")" = $'lint\ninterop\nhiredis1\nlint\nlint\nmodel\nlint' ]
-	grep -qxF "| model | passed | 9 tests passed, 0 failed, 0 skipped (at $(git rev-parse --short two)) | < 1 |" docs/tested.md
+	[ "$(<"$T/ran")" = $'model\nlint' ]
+	grep -qxF "| model | passed | 9 tests passed, 0 failed, 0 skipped (at $(git rev-parse --short old)) | < 1 |" docs/tested.md
+	grep -qxF '| model | b | no spin |' docs/tested.md
 	mkdir -p tests/model
 	echo >tests/model/new
 	git add tests
 	git commit -qm four
 	run -0 scripts/prove-release.sh model
-	[ "$(tail -n 2 "$T/ran")" = $'lint\nmodel' ]
+	[ "$(<"$T/ran")" = $'model\nlint\nmodel' ]
 	run -64 scripts/prove-release.sh lind
 }
 
