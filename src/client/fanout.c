@@ -115,6 +115,11 @@ const char *fanout_name(const struct fanout *s, int target)
 	return s->target[target]->peer.name;
 }
 
+void fanout_leave(struct fanout *s, int target, const char *why)
+{
+	session_leave(&s->target[target]->session, why);
+}
+
 bool fanout_refused(const struct fanout *s, int target)
 {
 	return s->target[target]->session.conn.refused;

@@ -61,6 +61,10 @@ struct target *fanout_add(struct fanout *s, int node);
 int fanout_node(const struct fanout *s, int target);
 const char *fanout_name(const struct fanout *s, int target);
 
+/* Closes its connection, for that reason: what is asked next goes to where its
+ * address leads by then. Nothing may be open there. */
+void fanout_leave(struct fanout *s, int target, const char *why);
+
 /* Whether its server has refused our password since it was last asked. */
 bool fanout_refused(const struct fanout *s, int target);
 

@@ -22,8 +22,7 @@ local e = L.mine
 data_lost(L)
 if e and (L.number < e.number or e.flag == 'r')
     or unlock and not (e and e.ends > L.now) then
-	first_write() -- a replica, which may be behind, must not say so
-	return {'no', L.c or 0}
+	return no_writer() or {'no', L.c or 0}
 end
 -- (a missing right must show before anything is written)
 local still = e and key_agrees(L, e)

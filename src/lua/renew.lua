@@ -74,14 +74,13 @@ elseif L.number > 0 and returns() then
 	try('zrem', Q, L.token .. ' ' .. L.identity, L.token)
 end
 if not said then
-	first_write() -- a replica, which may be behind, must not say so
 	if next(L.puts) then
 		save(L)
 	end
 	local word = try('lindex', I, -1)
 	word = type(word) == 'string' and word or ''
 	local by = match(word, '^taken\n(.*)$')
-	return {'no', L.c or 0, (s.ends > L.now or look(L)) and 1 or 0,
+	return no_writer() or {'no', L.c or 0, (s.ends > L.now or look(L)) and 1 or 0,
 	    word == 'unlocked' and 1 or 0, by and 0 or -1, by or ''}
 end
 local raised = (L.c or 0) < raise

@@ -8,6 +8,11 @@ end
 -- renewal, a release, a word to others) makes it before anything else is written; a
 -- newcomer does not. A real deletion does as well.
 local function first_write() call('hdel', S, '') end
+-- A replica may be behind, so it must not say no. Returns what it says instead.
+local function no_writer()
+	local said = try('hdel', S, '')
+	return type(said) == 'table' and match(said.err, 'READONLY') and said
+end
 -- Asks a slot, or `who` in it alone, to stop within `ms`, unless it must stop sooner
 -- already. Returns the time that is left.
 local function ask_to_stop(L, s, ms, by, who)

@@ -5,8 +5,9 @@
 ADDRESS is the path of a unix socket, or HOST:0; the port is then found in
 FILE.port. FILE defines answer(words), which gets a request as a list of bytes
 and returns what is said: bytes as they are, else a value for encode(), or None:
-nothing at all; or a future of that. END closes the connection. What FILE leaves to usual(words) is
-answered as by an empty Redis. forward(path, words) returns what the real server
+nothing at all; or a future of that. END closes the connection. opened(), if FILE has
+it, is called for each connection. What FILE leaves to usual(words) is answered as by
+an empty Redis. forward(path, words) returns what the real server
 at that socket says, view(token) what src/lua/inspect.lua says of a lock that this
 token holds."""
 import asyncio
@@ -89,6 +90,7 @@ async def main(address, path):
         exec(compile(f.read(), path, 'exec'), scope)
 
     async def serve(reader, writer):
+        scope.get('opened', lambda: None)()
         try:
             while words := await read_request(reader):
                 said = scope['answer'](words)

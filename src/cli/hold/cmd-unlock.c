@@ -83,9 +83,12 @@ static bool is_replica(const struct token_use *a, const struct got *got)
 static void take(struct token_use *a, const struct got *got)
 {
 	struct token_node *n = &a->node[got->node];
+	bool replica = is_replica(a, got);
 
 	(void)query_heard(&a->query, got->node,
-			  is_replica(a, got) ? "another server" : "");
+			  replica ? "another server" : "");
+	if (replica)
+		fanout_leave(&a->query.fanout, got->target, got->why.text);
 	n->unsure |= got->ran;
 	n->why = got->why;
 	n->answered = n->why.kind == FAIL_NONE &&
