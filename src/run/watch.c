@@ -104,31 +104,35 @@ static bool heard_of_loss(const struct watchdog *dog)
 	return false;
 }
 
-/* Whether another may get the lock now. */
+/* Whether another may get the lock before the tree is dead. */
 static bool is_lost(const struct watch *w)
 {
-	const struct ending *end = w->end;
+	enum outcome how = w->end->outcome;
 
-	return end->outcome == OUTCOME_LOST ||
-	       end->outcome == OUTCOME_UNLOCKED ||
+	return how == OUTCOME_LOST || how == OUTCOME_UNLOCKED ||
+	       how == OUTCOME_FORCED || watchdog_spent(w->dog) ||
 	       !before(now(),
 		       after(watchdog_credited_at(w->dog), w->relay.ttl_ms)) ||
 	       (w->dog->running ? heard_of_loss(w->dog) : locks_lost(w->locks));
 }
 
-/* Another user's process, or one that hangs in the kernel. `renews`: the lock
- * is renewed meanwhile. */
+/* For messages: what becomes of the lock. `renews`: it is renewed meanwhile. */
+static const char *lock_of_survivors(const struct watch *w, bool renews)
+{
+	return w->end->without_lock ? "it runs without the lock"
+	       : renews && !is_lost(w)
+		       ? "the lock stays held until it ends"
+		       : "another may get the lock before it ends";
+}
+
+/* Another user's process, or one that hangs in the kernel. */
 static void tell_survivors(struct watch *w, bool renews)
 {
 	w->survives = NEVER;
 	log_error("survives",
 		  "the command was killed but has not ended (see ps -ejH, "
 		  "below process %d); %s",
-		  (int)getpid(),
-		  w->end->without_lock ? "it runs without the lock"
-		  : renews && !is_lost(w)
-			  ? "the lock stays held until it does"
-			  : "another may get the lock before it does");
+		  (int)getpid(), lock_of_survivors(w, renews));
 }
 
 static const char *whom(const struct watch *w)
@@ -418,7 +422,7 @@ static void command_ended(struct watch *w, bool left)
  * until that process ends. */
 static void take_refusal(struct watch *w, const struct report *r)
 {
-	const char *kept = "the lock stays held until it ends";
+	const char *kept = lock_of_survivors(w, true);
 
 	w->survives = NEVER;
 	w->guard_due = NEVER;
