@@ -20,7 +20,7 @@ self=$PWD/scripts/prove-release.sh
 # ---- parameters: from the environment or, by `make prove-release NAME=VALUE`, from
 # the command line. Other values than those of the last time begin anew. ----
 
-: "${SEED:=$(date +%s)}"          # the first time; then that of the last time
+: "${SEED:=}" # the first time that of the report, or a new one; then that of the last time
 : "${SIM_ONE:=200000}"            # schedules on one server, on three, on five
 : "${SIM_THREE:=50000}"
 : "${SIM_FIVE:=50000}"
@@ -295,6 +295,7 @@ try_leg() { # NAME MINUTES TARGET
 taken_over() { # NAME READS...
 	name=$1
 	shift
+	[ "$name" != release ] || return # install and reproducible need its files
 	[ $# -gt 0 ] || set -- . ':!docs/tested.md'
 	for other in "$results"/*; do
 		grep -qs '^passed' "$other/$name.done" || continue
@@ -309,21 +310,19 @@ taken_over() { # NAME READS...
 	return 1
 }
 
-# What the report of another machine says: the same, without the logs.
+# What the report says that was not run here: the same, without the logs.
 recall() {
-	report=$PWD/docs/tested.md
-	said=$(sed -n 's/^- Seed: //p' "$report")
-	[ "${said#*; }" = "$(echo "$parameters" | paste -sd ' ')" ] || return
-	SEED=${said%%;*}
-	whole=$(sed -n 's/^- Commit: \([0-9a-f]*\),.*/\1/p' "$report")
-	sed -n 's/^| \([a-z0-9.-]*\) | passed | \(.*\) | \(< \)\?\([0-9]*\) |$/\1\t\3\4\t\2/p' "$report" |
+	report=docs/tested.md
+	whole=$(sed -n 's/^- Commit: \([0-9a-f]*\),.*/\1/p' $report)
+	sed -n 's/^| \([a-z0-9.-]*\) | passed | \(.*\) | \(< \)\?\([0-9]*\) |$/\1\t\3\4\t\2/p' $report |
 		while IFS='	' read -r name took of; do
 			[ "${took#<}" = "$took" ] || took=0
 			at=$(echo "$of" | sed -n 's/.* (at \([0-9a-f]*\))$/\1/p')
 			at=$results/$(git rev-parse "${at:-$whole}") || continue
+			[ ! -e "$at/$name.done" ] || continue
 			mkdir -p "$at"
 			printf 'passed\t%s\t%s\n' $((took * 60)) "$of" >"$at/$name.done"
-			sed -n "s/^| $name | \(.*\) | \(.*\) |\$/\1\t\2/p" "$report" |
+			sed -n "s/^| $name | \(.*\) | \(.*\) |\$/\1\t\2/p" $report |
 				grep -v '^passed' >"$at/$name.skipped"
 		done
 }
@@ -331,15 +330,18 @@ recall() {
 # ---- the clone ----
 
 prepare() {
+	said=$(sed -n 's/^- Seed: //p' docs/tested.md 2>/dev/null)
+	numbers=$(echo "$parameters" | paste -sd ' ')
 	[ "$(cat "$results/parameters" 2>/dev/null)" = "$parameters" ] || {
 		rm -rf "$results"
 		mkdir -p "$results"
-		recall
+		[ -n "$SEED" ] || [ "${said#*; }" != "$numbers" ] || SEED=${said%%;*}
 		echo "$parameters" >"$results/parameters"
-		echo "$SEED" >"$results/seed"
+		echo "${SEED:-$(date +%s)}" >"$results/seed"
 	}
 	mkdir -p "$state"
 	SEED=$(cat "$results/seed")
+	[ "$said" != "$SEED; $numbers" ] || recall
 	[ -e "$tree/.git" ] || git clone -q . "$tree" || exit
 	if [ "$(cat build-prove/built 2>/dev/null)" != "$commit" ]; then
 		say "building $commit"
