@@ -1063,6 +1063,12 @@ thawed_ends_with() { # STATUS
 	finish
 	[ "$status" = "$1" ]
 }
+stolen_ends_with() { # STATUS: the lock is somebody else's now
+	cli a set job stolen px 60000 >/dev/null
+	survivor_is_told "another may get the lock before it ends"
+	thawed_ends_with "$1"
+	cli a del job >/dev/null
+}
 
 # Before T/6 there is no thread yet that could renew.
 guard_dies_early() { # ARGUMENTS of redlock: of a command that cannot die
@@ -1084,20 +1090,14 @@ guard_dies_early() { # ARGUMENTS of redlock: of a command that cannot die
 
 @test "the guard dies, the command cannot, and the lock is gone" {
 	guard_dies_early -k job -t 2500ms # renewed every 417 ms
-	cli a set job stolen px 60000 >/dev/null
-	survivor_is_told "another may get the lock before it ends"
-	thawed_ends_with 70
-	cli a del job >/dev/null
+	stolen_ends_with 70
 }
 
 @test "the lock is taken from a command that cannot die" {
 	need_root
 	started -k job -t 3s -- witness "$T" --started w --hold 60000
 	freeze_command
-	cli a set job stolen px 60000 >/dev/null
-	survivor_is_told "another may get the lock before it ends"
-	thawed_ends_with 125
-	cli a del job >/dev/null
+	stolen_ends_with 125
 }
 
 @test "the lock of a command that cannot die is taken by force, or renewed no more (slow: 8 s)" {
@@ -1159,10 +1159,7 @@ started_without_thread() { # OPTION...
 	started_without_thread -k job -t 3s --max-hold 2s -K 100ms
 	freeze_command
 	wait_until pending_kill "$cmd"
-	cli a set job stolen px 60000 >/dev/null
-	survivor_is_told "another may get the lock before it ends"
-	thawed_ends_with 124
-	cli a del job >/dev/null
+	stolen_ends_with 124
 }
 
 @test "lock --hold is released by its token, and its process cannot die" {

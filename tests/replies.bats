@@ -658,7 +658,7 @@ COMMANDS='EVAL EVALSHA GET DEL PTTL TYPE HGET ZRANGE ZCARD'
 
 # A proxy, or a name, leads to the new master a little later.
 @test "a replica that is behind answers first, then its master" {
-	local token verb
+	local token
 
 	node_start r --replicaof 127.0.0.1 1
 	token=$("$REDLOCK" -u "$url" lock -t 1m job)
