@@ -428,7 +428,8 @@ list_failures() {
 		{
 			awk '/^(not ok|FAIL:|ERROR:|SURVIVED|.*: FAILED|.*: error)/ {
 					print
-					said = /^not ok/ ? 12 : 0
+					if (/^not ok/)
+						said = 12
 					found = 1
 				}
 				said-- > 0 && /^#/

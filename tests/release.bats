@@ -30,7 +30,7 @@ proving() {
 		echo "SKIP: tests/x.bats 3 a | b # SKIP no such library"' >"$T/legs/check-interop"
 	echo 'echo hiredis1 >>"$T/ran"
 		echo "Testsuite summary for x"; echo "# PASS:  2"; echo "# FAIL:  1"
-		echo "not ok 3 this one"; echo "# it said this"; echo that; exit 1' >"$T/legs/check-hiredis1"
+		echo "not ok 3 this one"; echo "FAIL: it"; echo "# it said this"; echo that; exit 1' >"$T/legs/check-hiredis1"
 	export T
 	printf '/build-*\n' >.gitignore
 	git init -q
@@ -52,7 +52,7 @@ prove() { run "-$1" scripts/prove-release.sh lint interop model hiredis1; }
 	grep -qxF '| fuzz | not run yet |  |  |' docs/tested.md
 	grep -qF -- "- Commit: $(git rev-parse HEAD)," docs/tested.md
 	grep -qx -- '- .* legs: 2 passed, 1 failed, 1 cannot run on this machine, .*' docs/tested.md
-	[[ $(<docs/tested.md) = *$'## hiredis1 failed\n\n    not ok 3 this one\n    # it said this\n\n'* ]]
+	[[ $(<docs/tested.md) = *$'## hiredis1 failed\n\n    not ok 3 this one\n    FAIL: it\n    # it said this\n\n'* ]]
 	grep -qx '    redlock 1.2.3' docs/tested.md
 
 	# what passed is not run again; the report is no change of the tree
