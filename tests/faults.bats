@@ -438,13 +438,15 @@ unheard() {
 
 	behind_proxies 3
 	on_all set job foreign px 60000 >/dev/null
-	helper "$REDLOCK" -u "$url" -k job -t 2s -- witness "$T" 2>"$T/err"
+	helper "$REDLOCK" -u "$url" -k job -t 4s -- witness "$T" 2>"$T/err"
 	waiter=$!
 	for n; do
 		wait_until waits_at "$n"
 		cli "$n" del job >/dev/null
-		# it keeps a minority for T/4
+		# it keeps a minority for T/4, once it has heard that it got it: the
+		# proxy forwards that answer before those of later questions
 		wait_until set_on "$n" job
+		proxy_answers "unix://$T/$n.px"
 		network "$n" drop-replies
 		wait_until contains "$T/$n.done" 'dropped a reply'
 		wait_until unset_on "$n" job

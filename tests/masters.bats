@@ -551,7 +551,7 @@ cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 	[ "$slow" -le 2 ]
 }
 waits_for_gun() { # N: its shell has begun to wait
-	[ -n "$(guard_of "${pid[$1]}")" ]
+	has_guard "${pid[$1]}"
 }
 
 @test "many at once for three slots on three servers: never two in one, all get theirs" {

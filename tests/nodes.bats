@@ -49,6 +49,10 @@ says() {
 
 @test "one to nine servers, not ten" {
 	several 9
+	# one that is asked whole, late in a short run, may be running the acquire when
+	# we are gone: its socket is a unix one, so it does not read the release then
+	for n in "${names[@]}"; do warm "$n" & done
+	wait
 	[ "$("$REDLOCK" -u "$url" -k job -- sh -c 'echo "$REDLOCK_URL"')" = "$url" ]
 	wait_until have 0 || { "$REDLOCK" inspect -u "$url" --json job; false; }
 	for n in "${names[@]}"; do cli "$n" flushall; done

@@ -613,6 +613,8 @@ guard_of() { # the first that it starts
 	read -r first _ 2>/dev/null <"/proc/$1/task/$1/children" || true
 	echo $first
 }
+# A run asks for the lock first, and starts its guard while it waits for the answer.
+has_guard() { [ -n "$(guard_of "$1")" ]; }
 exists() { [ -e "$1" ]; }
 contains() { # FILE REGEX, mostly without a process
 	local line

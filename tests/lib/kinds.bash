@@ -62,6 +62,7 @@ fence_of() { cut -d' ' -f2 "$T/on.$1"; }
 # Kills redlock and its guard at once, as when a machine dies; then the command.
 crash() { # NAME
 	local guard tree
+	wait_until has_guard "${pid[$1]}"
 	guard=$(guard_of "${pid[$1]}")
 	tree=$(pgrep -P "$guard" || true) # a waiter has none
 	kill -STOP "${pid[$1]}"

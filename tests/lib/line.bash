@@ -43,6 +43,7 @@ ended_with() { # N STATUS
 # PID: kills redlock, its guard and its command, as when a machine dies
 crash() {
 	local guard
+	wait_until has_guard "$1"
 	guard=$(guard_of "$1")
 	kill -STOP "$1" # neither may act on the other's death
 	wait_until stopped "$1"
