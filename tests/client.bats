@@ -1299,8 +1299,10 @@ start_many() { # N, OPTIONS of redlock
 	rm -f "$T/up"
 	start "$@" -- sh -c "trap '' TERM; exec 9>'$T/many'; flock 9
 		exec linger many $n '$T/up'"
-	wait_until exists "$T/up"
+	wait_until up_or_over
+	exists "$T/up"
 }
+up_or_over() { exists "$T/up" || gone "$tool"; }
 
 @test "a tree that takes long to die is killed earlier" {
 	may_need_another_try "the deadman may come first"
@@ -1331,16 +1333,27 @@ start_many() { # N, OPTIONS of redlock
 }
 
 @test "a tree too large for its lease is reported once" {
-	may_need_another_try "so short a lease may be lost at once"
-	start_many 4000 -k job -t 300ms
-	wait_until contains "$T/err" \
-		'[0-9]* processes may take .* too long for a lease of 300ms; -t [0-9]*\.0s would be enough'
-	wait_until calls_are $(($(calls) + 4))
+	local i
+
+	# on a busy machine so short a lease may be lost before that: then again
+	for i in {1..5}; do
+		if start_many 4000 -k job -t 300ms && reported; then
+			wait_until calls_are $(($(calls) + 4)) && break
+		fi
+		gone "$tool"
+		finish
+		wait_until lock_is_free
+	done
 	[ "$(grep -c 'may take' "$T/err")" = 1 ]
 	kill -KILL "$tool"
 	finish
 	wait_until lock_is_free
 }
+reported() {
+	wait_until reported_or_over
+	contains "$T/err" '[0-9]* processes may take .* too long for a lease of 300ms; -t [0-9]*\.0s would be enough'
+}
+reported_or_over() { contains "$T/err" 'may take' || gone "$tool"; }
 
 @test "the process that kills when memory runs out needs none" {
 	preloading inject.so

@@ -791,11 +791,14 @@ END
 
 expired() { entries a | grep -w outcome=expired; }
 killed_guard_and_all() { # $tool
+	local guard
+
+	guard=$(guard_of "$tool")
 	# or it would notice the guard's death, and release
 	kill -STOP "$tool"
 	wait_until stopped "$tool"
 	# on a busy machine the deadman may have been quicker
-	kill -KILL $(pgrep -P "$tool") "$tool" || true
+	kill -KILL "$guard" "$tool" || true
 }
 
 @test "a manual lock that expired, and a killed run: the next client writes both" {

@@ -120,7 +120,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	node_b
 	direct=$url
 	proxy_start b
-	hold open -t 1500ms
+	hold open -t 3s
 	url=$direct
 	waiter 1 10 -t 500ms
 	px refuse
@@ -129,7 +129,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	sleep 0.2 # two looks of the waiter: it has seen the loss
 	px pass
 	wait_until set_on b job
-	sleep 0.9
+	sleep 2.2 # of the 3 s that the waiter lets pass
 	px refuse
 	node_restart b
 	sleep 0.5

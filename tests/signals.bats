@@ -18,7 +18,6 @@ how() { # waits for the end, and says it
 	sed -n 2p "$T/how"
 }
 
-has_guard() { pgrep -P "$tool" >/dev/null; }
 stopped() { grep -q '^State:.*T' "/proc/$1/status"; }
 lines() { wc -l <"$1"; }
 
@@ -85,7 +84,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 @test "TERM while the server is silent leaves no lock when it answers again" {
 	node_freeze a
 	start_told -k job -- witness "$T"
-	wait_until has_guard
+	wait_until has_guard "$tool"
 	kill -TERM "$tool"
 	[ "$(how)" = "signal 15" ]
 	node_thaw a
