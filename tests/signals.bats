@@ -223,7 +223,8 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 	local how
 
 	# (its parent is the guard)
-	echo "stty raw -echo </dev/tty; echo \$PPID >$T/w; exec sleep 60" >"$T/raw"
+	echo "stty raw -echo </dev/tty; echo \$PPID >$T/w.new; mv $T/w.new $T/w
+		exec sleep 60" >"$T/raw"
 	for how in "kill -STOP $(node_pid a)" "kill -9 \$(cat $T/w)" true; do
 		rm -f "$T/w"
 		run -0 pty "file:$T/w" "run:$how" "wait:ended as" "wait:iutf8" -- \
