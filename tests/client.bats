@@ -1299,10 +1299,10 @@ start_many() { # N, OPTIONS of redlock
 	rm -f "$T/up"
 	start "$@" -- sh -c "trap '' TERM; exec 9>'$T/many'; flock 9
 		exec linger many $n '$T/up'"
-	wait_until up_or_over
+	wait_until or_over exists "$T/up"
 	exists "$T/up"
 }
-up_or_over() { exists "$T/up" || gone "$tool"; }
+or_over() { "$@" || gone "$tool"; }
 
 @test "a tree that takes long to die is killed earlier" {
 	may_need_another_try "the deadman may come first"
@@ -1337,9 +1337,8 @@ up_or_over() { exists "$T/up" || gone "$tool"; }
 
 	# on a busy machine so short a lease may be lost before that: then again
 	for i in {1..5}; do
-		if start_many 4000 -k job -t 300ms && reported; then
+		start_many 4000 -k job -t 300ms && reported &&
 			wait_until calls_are $(($(calls) + 4)) && break
-		fi
 		gone "$tool"
 		finish
 		wait_until lock_is_free
@@ -1350,10 +1349,9 @@ up_or_over() { exists "$T/up" || gone "$tool"; }
 	wait_until lock_is_free
 }
 reported() {
-	wait_until reported_or_over
+	wait_until or_over contains "$T/err" 'may take'
 	contains "$T/err" '[0-9]* processes may take .* too long for a lease of 300ms; -t [0-9]*\.0s would be enough'
 }
-reported_or_over() { contains "$T/err" 'may take' || gone "$tool"; }
 
 @test "the process that kills when memory runs out needs none" {
 	preloading inject.so

@@ -189,7 +189,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	extend=$!
 	helper "$REDLOCK" "${all[@]}" -k other -w 20 -t 1s -- true 2>"$T/err"
 	other=$!
-	wait_until contains "$T/err" 'trying for up to 20s: .*1 of 3 servers'
+	wait_until contains "$T/err" 'trying for up to 20s: \(at most \)\?1 of 3 servers'
 	wait_until contains "$T/err.e" 'trying for up to 20s: '
 	for n in c d; do node_start $n --dbfilename $n.rdb; done
 	ended_as "$extend" 0
