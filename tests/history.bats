@@ -790,16 +790,6 @@ END
 # ---- what nobody ended ----
 
 expired() { entries a | grep -w outcome=expired; }
-killed_guard_and_all() { # $tool
-	local guard
-
-	guard=$(guard_of "$tool")
-	# or it would notice the guard's death, and release
-	kill -STOP "$tool"
-	wait_until stopped "$tool"
-	# on a busy machine the deadman may have been quicker
-	kill -KILL "$guard" "$tool" || true
-}
 
 @test "a manual lock that expired, and a killed run: the next client writes both" {
 	local since
@@ -814,7 +804,7 @@ killed_guard_and_all() { # $tool
 	is 'reason=by hand'
 	[ "$(value held_ms)" = 400 ]
 	at_least "$(value since)" "$since"
-	killed_guard_and_all
+	crash "$tool"
 	wait_until lock_is_free
 	written 1
 	redlock -k job -- true
@@ -889,7 +879,7 @@ is_past() { [ "$(now_ms)" -gt "$1" ]; }
 reader_dies() {
 	start -s -k job -t 2s "$@" -- sleep 61.7
 	wait_until reads "$tool"
-	killed_guard_and_all
+	crash "$tool"
 }
 
 @test "readers killed with their guards: the next client writes that they expired" {
@@ -923,7 +913,7 @@ held_for() { # MS: the reader has renewed its lease
 	start -s -k job -t 1s -- sleep 61.7
 	wait_until reads "$tool"
 	wait_until held_for 1000
-	killed_guard_and_all
+	crash "$tool"
 	wait_until lock_is_free
 	redlock -k job -- true
 	written 2

@@ -251,9 +251,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 		witness "$T" --hold 60000 --started "$T/started"
 	holder=$!
 	wait_until exists "$T/started"
-	kill -STOP "$holder"
-	wait_until stopped "$holder"
-	kill -KILL "$(guard_of "$holder")" "$holder"
+	crash "$holder"
 	redlock -q -k job -t 500ms -- sh -c "redis-cli -s '$T/a.sock' \
 		get job >'$T/value'; exec witness '$T'" &
 	helpers="$helpers $!"

@@ -498,7 +498,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	wait_until exists "$T/on"
 	px silent
 	sleep 2 # longer than T/6: a renewal is on its way
-	kill -KILL "$(guard_of "$tool")" "$tool"
+	crash "$tool"
 	finish
 	"$REDLOCK" force-release -u "unix://$T/a.sock" job --confirm job \
 		--grace 1s 2>"$T/said" &

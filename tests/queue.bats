@@ -428,6 +428,7 @@ one_lives() { # OPTION...: starts the waiter that the others do not know of
 		: >"$T/go"
 		finish
 		[ "$status" = 0 ]
+		cat "$T/err"
 		[ ! -s "$T/err" ]
 		[ $of = slots ] || wait "$waiter"
 		cat "$T/err.1"

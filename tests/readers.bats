@@ -84,7 +84,7 @@ load lib/kinds
 	reader r
 	running r
 	lines_up writer w
-	crash w
+	dies w
 	# as if it had come a minute ago
 	cli a eval "local h = redis.call('zrange', KEYS[1], 0, 0)[1]
 		redis.call('zincrby', KEYS[1], -60000000, h)" 1 "$queue" >/dev/null
@@ -114,7 +114,7 @@ load lib/kinds
 	reader live
 	running live
 	lines_up writer w
-	crash dead
+	dies dead
 	# for longer than the dead one's lease
 	for i in {1..25}; do held job; sleep 0.1; done
 	"$REDLOCK" inspect -u "$url" --json job | grep -q '"holders":1,'
@@ -133,7 +133,7 @@ load lib/kinds
 	reader live
 	running live
 	lines_up writer w
-	crash dead
+	dies dead
 	let_go live
 	ended live
 	held job

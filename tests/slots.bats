@@ -138,7 +138,7 @@ entry_in() { # SLOT: the one that ends last
 	running c
 	waiting=0
 	lines_up client d "$stays" -N 2
-	crash b
+	dies b
 	running d
 	let_go c
 	let_go d

@@ -615,6 +615,18 @@ guard_of() { # the first that it starts
 }
 # A run asks for the lock first, and starts its guard while it waits for the answer.
 has_guard() { [ -n "$(guard_of "$1")" ]; }
+# Kills redlock and its guard at once, as when a machine dies.
+crash() { # PID
+	local guard
+
+	wait_until has_guard "$1"
+	guard=$(guard_of "$1")
+	kill -STOP "$1" # neither may act on the other's death
+	wait_until stopped "$1"
+	# on a busy machine the deadman may have been quicker
+	kill -KILL "$guard" "$1" 2>/dev/null || true
+	wait_until gone "$1"
+}
 exists() { [ -e "$1" ]; }
 contains() { # FILE REGEX, mostly without a process
 	local line

@@ -59,17 +59,13 @@ not_yet() { ! begun "$1"; }
 order() { [ "$(tr '\n' ' ' <"$T/order")" = "$* " ] || { cat "$T/order" >&2; return 1; }; }
 slot_of() { cut -d' ' -f1 "$T/on.$1"; }
 fence_of() { cut -d' ' -f2 "$T/on.$1"; }
-# Kills redlock and its guard at once, as when a machine dies; then the command.
-crash() { # NAME
-	local guard tree
+# Its machine dies, the command last.
+dies() { # NAME
+	local tree
+
 	wait_until has_guard "${pid[$1]}"
-	guard=$(guard_of "${pid[$1]}")
-	tree=$(pgrep -P "$guard" || true) # a waiter has none
-	kill -STOP "${pid[$1]}"
-	wait_until stopped "${pid[$1]}"
-	kill -KILL "$guard"
-	kill -KILL "${pid[$1]}"
-	wait_until gone "${pid[$1]}"
+	tree=$(pgrep -P "$(guard_of "${pid[$1]}")" || true) # a waiter has none
+	crash "${pid[$1]}"
 	let_go "$1"
 	kill -KILL $tree 2>/dev/null || true
 }

@@ -40,17 +40,6 @@ ended_with() { # N STATUS
 	wait "${pid[$1]}" || got=$?
 	[ "$got" = "$2" ] || { echo "$1 ended with $got" >&2; return 1; }
 }
-# PID: kills redlock, its guard and its command, as when a machine dies
-crash() {
-	local guard
-	wait_until has_guard "$1"
-	guard=$(guard_of "$1")
-	kill -STOP "$1" # neither may act on the other's death
-	wait_until stopped "$1"
-	kill -KILL $guard
-	kill -KILL "$1"
-	wait_until gone "$1"
-}
 # Starts a holder, $holder, whose command $worker runs until let_go.
 keep() { # [OPTION...]
 	start_keep "$@"
