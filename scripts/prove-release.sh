@@ -39,6 +39,7 @@ FAULTS_HOLDS=$FAULTS_HOLDS SOAK_SECONDS=$SOAK_SECONDS"
 # for every commit in which that is the same. (Else: all but the report.)
 compared='src/base src/lock src/lua src/net tests/sim :!tests/sim/rules'
 simulated="$compared :!tests/sim/compare.c"
+runs='src :!src/cli/show :!src/cli/query.c :!src/cli/query.h' # of a command, not looks
 legs="
 lint                  30   lint
 strict-1              30   check
@@ -61,7 +62,7 @@ valgrind              90   check-valgrind
 hostile              120   check-hostile    src tests/hostile
 fuzz                 120   fuzz             src tests/fuzz
 faults               180   check-faults
-soak                 150   check            src tests/soak
+soak                 150   check            $runs tests/soak
 upgrade               30   check-upgrade
 versions-redis-6.0    60   check-versions
 versions-redis-6.2    60   check-versions

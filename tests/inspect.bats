@@ -345,7 +345,8 @@ d['others'][0]['fence'] == d['counter']"
 
 @test "no server or a frozen one: 69 in time; no password: 77; stdout full: 70" {
 	run -69 --separate-stderr "$REDLOCK" inspect -u "unix://$T/none.sock" job
-	[[ $stderr == *none.sock* ]] && [ -z "$output" ]
+	[[ $stderr == *none.sock* ]]
+	[ -z "$output" ]
 	node_freeze a
 	run -69 --separate-stderr timeout 10 "$REDLOCK" inspect -u "$url" \
 		--node-timeout 200ms job
@@ -509,6 +510,32 @@ d['others'][0]['fence'] == d['counter']"
 	[[ $output = 'WARNING: job: held by another program, token theirs, lease left '* ]]
 	[ "${#lines[@]}" = 1 ]
 	cli a del job >/dev/null
+}
+
+@test "several slots: --max-age, list and its metrics tell of the one held longest" {
+	local age held
+
+	hold_slot() { # NAME
+		helper "$REDLOCK" -q -u "$url" -N 2 -k sem --reason "$1" -- \
+			sh -c ': >"$0"; exec sleep 61.3' "$T/$1"
+		wait_until exists "$T/$1"
+	}
+	hold_slot first
+	first=$!
+	hold_slot old
+	age=$(now_ms)
+	kill "$first"
+	wait "$first" || true
+	sleep 0.2
+	hold_slot new # in slot 0
+	age=$(($(now_ms) - age))
+	run -2 "$REDLOCK" inspect -u "$url" --max-age "${age}ms" sem
+	[[ $output = 'CRITICAL: sem: held by '*': old; longer than '* ]]
+	run -0 "$REDLOCK" list -u "$url" --json
+	[[ $output = *'"slot":1,'* ]]
+	held=$("$REDLOCK" list -u "$url" --prometheus |
+		sed -n 's/^redlock_held_seconds.* \([0-9.]*\)$/\1/p')
+	at_least "$(awk "BEGIN {printf \"%d\", $held * 1000}")" "$age"
 }
 
 # What a monitoring system sees: it drops what is not on standard output.

@@ -248,6 +248,24 @@ void snapshot_close(struct snapshot *s)
 	view_close(&s->view);
 }
 
+void snapshot_oldest_first(struct snapshot *s, int nodes)
+{
+	struct view *v = &s->view;
+	struct view_holder first;
+	int oldest = 0;
+
+	for (int i = 1; i < v->holders; i++)
+		if (v->holder[i].since_ms < v->holder[oldest].since_ms &&
+		    v->holder[i].since_ms > 0 &&
+		    view_nodes_of(v, &v->holder[i]) >= lease_quorum(nodes))
+			oldest = i;
+	if (oldest > 0) {
+		first = v->holder[0];
+		v->holder[0] = v->holder[oldest];
+		v->holder[oldest] = first;
+	}
+}
+
 /* ---- a SCAN ---- */
 
 /* It occupies the server for 1 ms at most, and the server does nothing else

@@ -51,6 +51,9 @@ int query_lock(struct query *query, const char *key, size_t len,
 	       const struct view_most *most, struct snapshot *out,
 	       struct fail *why);
 void snapshot_close(struct snapshot *s);
+/* Puts the holder first that has held the lock longest, of those that a quorum
+ * of `nodes` knows: with several slots, a run that hangs may be in any. */
+void snapshot_oldest_first(struct snapshot *s, int nodes);
 
 /* For many keys at a time: query_ask() asks one target, snapshot_take() adds
  * its answer. */

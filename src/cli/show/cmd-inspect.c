@@ -237,11 +237,13 @@ static void first_problem(void *arg, const char *text)
 static int check_age(struct inspection *in, int64_t most_ms)
 {
 	const struct view *v = &in->seen.view;
-	int64_t since = v->holders > 0 ? v->holder[0].since_ms : 0;
 	char who[860] = "free", problem[400] = "", limit[32];
 	struct sight s;
+	int64_t since;
 
 	find_problems(in->query, &in->seen, first_problem, problem);
+	snapshot_oldest_first(&in->seen, in->query->servers.n);
+	since = v->holders > 0 ? v->holder[0].since_ms : 0;
 	view_sight(v, &s);
 	if (v->holders > 0)
 		(void)describe_holder(&s, 0, who, sizeof(who));

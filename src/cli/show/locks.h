@@ -28,7 +28,7 @@ struct lock_seen {
 	struct instant at;
 	enum view_state state;
 	int64_t holders;
-	struct view_holder holder; /* the first one, without its value */
+	struct view_holder holder; /* the oldest, without its value */
 	int64_t held_ms;           /* -1: unknown */
 	int64_t fence, in_line;    /* fence: see view_fence() */
 	unsigned int endless;      /* nodes where it never expires: bits */

@@ -22,7 +22,7 @@ enum metric { IS_HELD, HELD_FOR, WAITERS, SUCCESS, LOST, FORCED, METRICS };
 static const char *const names[METRICS][2] = {
 	[IS_HELD] = {"redlock_held", "1 if the lock is held."},
 	[HELD_FOR] = {"redlock_held_seconds",
-		      "How long ago the first holder acquired it."},
+		      "How long it has been held, by the oldest holder."},
 	[WAITERS] = {"redlock_waiters", "Clients that wait for the lock."},
 	[SUCCESS] = {"redlock_last_success_timestamp_seconds",
 		     "When the latest successful run in the history ended."},

@@ -274,6 +274,7 @@ static void update(struct scan *c, struct lock_seen *l, struct snapshot *s)
 	l->endless = view_endless(v);
 	if (v->holders == 0)
 		return;
+	snapshot_oldest_first(s, c->query->servers.n);
 	l->holder = v->holder[0];
 	l->holder.value = NULL; /* *s has them */
 	if (l->holder.since_ms > 0)
