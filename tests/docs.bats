@@ -234,9 +234,9 @@ no_step_without_redlock() { # COMMAND...
 		awk '/^ *PATH=/ { path = $0 }
 			/^ *[0-9*]+( [0-9*]+)+ +redlock / {
 				n++
-				if (path !~ "[=:]/usr/local/bin:") exit 1
+				if (path !~ "[=:]/usr/local/bin:") bad = 1
 			}
-			END { exit n == 0 }' "$top/$page"
+			END { exit bad || n == 0 }' "$top/$page"
 	done
 }
 
@@ -442,14 +442,14 @@ example_runs() { # LINE: with the status that it has when all is well
 	case $1 in
 	*' --hold '*)
 		sh -c "exec $1" 3>&- &
-		wait_until held deploy
+		wait_until held deploy || return
 		kill "$!"
 		wait "$!" || want=$?
 		[ "$want" = 143 ]
 		;;
 	'redlock top'*' --json')
 		sh -c "exec $1" >answer 3>&- &
-		wait_until contains answer '"deploy"'
+		wait_until contains answer '"deploy"' || return
 		kill "$!"
 		wait "$!" || want=$?
 		[ "$want" = 143 ]
@@ -459,8 +459,8 @@ example_runs() { # LINE: with the status that it has when all is well
 		;;
 	'redlock force-release'*)
 		case $1 in
-		*--confirm*) sh -c "$1" ;;
-		*) pty 'wait:type the key again: ' 'send:deploy\n' -- sh -c "$1" ;;
+		*--confirm*) sh -c "$1" || return ;;
+		*) pty 'wait:type the key again: ' 'send:deploy\n' -- sh -c "$1" || return ;;
 		esac
 		free deploy
 		;;

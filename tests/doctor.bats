@@ -831,7 +831,7 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 	on "$(tls_url t cacert="$certs/ca.crt")"
 	doctor 0
 	finds note tls 'is valid for another (1d23h|2d00h)' 'renew it'
-	finds_no note 'tls  *tls-verify'
+	finds_not tls tls-verify
 	on "$(tls_url t tls-verify=none)"
 	doctor 0
 	finds note tls 'any server that answers' '--tls-verify full'

@@ -377,6 +377,7 @@ behind_network() { # N
 	ends_with 125
 	at_least "$took" 1350
 	below "$took" 2550
+	at_least "$left" 1
 	tell "dead after $took ms, with $left ms left of the lease"
 	wait "$next"
 	[ "$(holds)" = 1 ]

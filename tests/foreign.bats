@@ -63,8 +63,10 @@ load lib/line
 @test "foreign: the record of a holder that is gone does not describe the next" {
 	hold 100
 	ends_with 0
-	cli a hset 'job:redlock:{job}:state' holder \
-		$'token old\nhost elsewhere\n' >/dev/null
+	forge_holder a job elsewhere
+	run -75 redlock -k job -n -- witness "$T"
+	[[ $output = *elsewhere* ]] # a record that is read
+	forge_holder a job elsewhere 1 1
 	cli a set job theirs px 400
 	run -75 redlock -k job -n -- witness "$T"
 	[[ $output = *'another program'* && $output != *elsewhere* ]]

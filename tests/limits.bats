@@ -179,9 +179,17 @@ load lib/kinds
 }
 
 @test "--min-hold: goes by the server's clock, whatever the client's says" {
-	TZ=UTC+12 redlock -k job --min-hold 1s -- true
-	[ "$(cli a pttl job)" -gt 300 ]
-	wait_until lock_is_free
+	local ms shim
+
+	shim=$(shim wallclock.so)
+	preloading wallclock.so
+	for ms in -3600000 3600000; do
+		wallclock "$T/clock" "$ms"
+		LD_PRELOAD=$shim WALLCLOCK=$T/clock redlock -k job --min-hold 1s -- true
+		[ "$(cli a pttl job)" -gt 300 ]
+		[ "$(cli a pttl job)" -le 1000 ]
+		wait_until lock_is_free
+	done
 }
 
 @test "--min-hold: works for readers, slots and nested runs" {

@@ -142,10 +142,10 @@ of['foreign']['role'] == 'foreign' and of['foreign']['state'] == 'held'"
 }
 
 @test "a record without a lock, and names that only look like ours, are not shown" {
-	cli a hset 'job:redlock:{job}:state' holder 1 >/dev/null
-	cli a hset 'job:redlock:{other}:state' holder $'token tok\n' >/dev/null
+	cli a hset 'job:redlock:{job}:state' who:tok 1 >/dev/null
+	cli a hset 'job:redlock:{other}:state' who:tok $'token tok\n' >/dev/null
 	cli a set ':redlock:{' 1 >/dev/null
-	cli a hset ':redlock:{}:state' holder 1 >/dev/null
+	cli a hset ':redlock:{}:state' who:tok 1 >/dev/null
 	cli a set ':redlock:state' 1 >/dev/null
 	cli a set 'redlock:{x}::state' 1 >/dev/null
 	cli a set 'x:redlock:{x}:queue' 1 >/dev/null # of another type
@@ -454,7 +454,8 @@ cluster_hold() {
 	[[ $(value held_seconds) =~ ^[0-9.]+$ ]]
 	local at=$(value last_success_timestamp_seconds)
 	at=${at%.*}
-	[ $((at - now)) -le 2 ] && [ $((now - at)) -le 2 ]
+	at_least 2 $((at - now))
+	at_least 2 $((now - at))
 	# each name has its type, before its samples, which stand together
 	awk '/^# TYPE/ { type[$3] = $4; next } /^#/ { next }
 		{ name = $0; sub(/[{ ].*/, "", name)

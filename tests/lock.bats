@@ -298,7 +298,8 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 @test "every shell: the rest of the script is under the lock, and the end frees it" {
 	for sh in $(shells); do
 		run -0 --separate-stderr script "$sh" <<-'SH'
-			eval "$("$REDLOCK" lock -t 500ms --keep-for $$ --export job)"
+			set -e
+			eval "$("$REDLOCK" lock -t 2s --keep-for $$ --export job)"
 			[ "$(redis-cli -s "$T/a.sock" get job)" = "$REDLOCK_TOKEN" ]
 			[ "$(redis-cli -s "$T/a.sock" hget 'job:redlock:{job}:state' fence)" = \
 				"$REDLOCK_FENCE" ]
@@ -504,7 +505,7 @@ keepers() {
 	local -A token
 
 	command -v prlimit >/dev/null || skip "no prlimit"
-	target
+	target TERM
 	# all at once, each at a key of its own
 	for limit in cpu=1 memlock=0 core=0 msgqueue=0 fsize=0 stack=131072 \
 		rss=0 nofile=16 \
@@ -1138,7 +1139,7 @@ REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this ru
 	kill "$tool"
 	finish
 	grep -qE '^redlock: job: released after [0-9.]+m?s$' "$T/err"
-	TERM=xterm run pty "wait:-" 'run:sleep 0.3' 'send:^C' -- \
+	TERM=xterm run -130 pty "wait:-" 'run:sleep 0.3' 'send:^C' -- \
 		"$REDLOCK" lock -q -u "$url" --hold -t 5s job
 	[[ $output != *holding* ]]
 }

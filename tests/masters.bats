@@ -89,7 +89,7 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 	patient=(--node-timeout 100ms)
 	fails 75 'free, but a server has just started .*(--restart-guard); [0-9.]*s more' \
 		redlock -n -k job -t 300ms "${patient[@]}" -- touch "$T/ran"
-	on_all exists job | grep -qx 0
+	[ "$(on_all exists job | sort -u)" = 0 ]
 	began=$(now_ms)
 	redlock -k job -t 300ms "${patient[@]}" -- witness "$T" 2>"$T/err"
 	contains "$T/err" 'waiting.*: free, but a server has just started'
@@ -796,7 +796,7 @@ replica_follows() {
 	wait_until have 0
 	for i in 1 2 3 4 5; do redlock -n -k job -- witness "$T"; done
 	wait_until have 0
-	on_all zcard 'job:redlock:{job}:queue' | sort -u | grep -qx 0
+	[ "$(on_all zcard 'job:redlock:{job}:queue' | sort -u)" = 0 ]
 }
 
 # ---- servers that are down ----

@@ -12,6 +12,7 @@ load lib/servers
 
 # ---- the kit of this file ----
 
+granted() { [ -n "$(counter)" ]; }
 counter() { cli a hget 'job:redlock:{job}:state' fence; }
 asked() { [ "$(scripts_run a)" -ge "$1" ]; } # so many scripts have run
 
@@ -368,6 +369,7 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	proxy_start a
 	px hold
 	run -69 redlock -k job -n -t 60s --node-timeout 150ms -- witness "$T"
+	wait_until granted
 	wait_until free job
 	px pass
 	[ "$(holds)" = 0 ]
@@ -394,10 +396,12 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 	px hold
 	start_hold 50 -t 400ms
 	wait_until held job
+	first=$(counter)
 	wait_until free job # it ran out
 	px pass
 	ends_with 0
 	[ "$(holds)" = 1 ]
+	[ "$(cat "$T/fence")" -gt "$first" ]
 }
 
 @test "cut after the acquire was done and before its reply: asked again, same fence" {
@@ -461,16 +465,16 @@ at_least_two() { [ "$(cat)" -ge 2 ]; }
 
 @test "a late copy of a release does not free the next holder's lock" {
 	proxy_start a
+	before=$(scripts_run a)
 	px duplicate 300
 	redlock -q -k job -t 2s -- true
 	px pass
-	hold 600
+	hold open -t 1h # it does not renew meanwhile
 	token=$(cli a get job)
-	before=$(scripts_run a)
-	# the copies of acquire and release have come
-	wait_until asked "$((before + 2))"
+	# an acquire and a release, their copies, and the acquire of this one
+	wait_until asked "$((before + 5))"
 	[ "$(cli a get job)" = "$token" ]
-	ends_with 0
+	end_hold
 }
 
 @test "a late copy of a renewal does not bring a released lock back" {

@@ -116,8 +116,10 @@ says() {
 	cli c acl setuser joe on '>hunter3' '~*' +@all
 	"$REDLOCK" -v -u "${urls[0]}" -u "unix://joe:hunter2@$T/b.sock" \
 		--url="unix://joe:hunter3@$T/c.sock" -k job -- sh -c \
-		'cat "/proc/$0/cmdline" /proc/$PPID/cmdline' $$ >"$T/out" 2>"$T/err"
-	[ -s "$T/out" ] && [ -s "$T/err" ]
+		'cat "/proc/$(awk "{ print \$4 }" "/proc/$PPID/stat")/cmdline"' \
+		>"$T/out" 2>"$T/err"
+	[ -s "$T/err" ]
+	[ "$(tr '\0' '\n' <"$T/out" | grep -c '\*@.*\.sock$')" = 2 ]
 	not grep -a 'hunter[23]' "$T/out" "$T/err"
 }
 
@@ -462,7 +464,8 @@ know of the latest changes: name the master"* ]] || return 1
 	[ "$(grep -c '^redlock_server_up.* 1$' <<<"$output")" = 3 ]
 	node_kill b
 	REDLOCK_URL=$three run "$REDLOCK" inspect job
-	[ "$status" != 0 ] && [ "$status" != 1 ]
+	[ "$status" != 0 ]
+	[ "$status" != 1 ]
 	[[ $output = *"1 of 3 servers answered"*"a replica of"* ]]
 	REDLOCK_URL=$three run --separate-stderr "$REDLOCK" list --prometheus
 	[ "$(grep '^redlock_server_up.* 0$' <<<"$output")" = \

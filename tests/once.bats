@@ -33,8 +33,10 @@ marks() { echo $(($(mark_lasts) > 0)); }
 	below "$(mark_lasts)" 58900
 	at_least "$(mark_lasts)" 40000
 	began=$(date +%s)
-	run redlock -k job --once-per 60s -- true
-	at=$(date -d "$(sed -n 's/.* at \(20[^;]*\);.*/\1/p' <<<"$output")" +%s)
+	run -0 redlock -k job --once-per 60s -- true
+	at=$(sed -n 's/.* at \(20[^;]*\);.*/\1/p' <<<"$output")
+	[ -n "$at" ]
+	at=$(date -d "$at" +%s)
 	below "$at" "$began"
 	cli a hdel "$state" once >/dev/null
 	redlock -k job --once-per 200ms -- sleep 0.3

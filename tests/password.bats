@@ -230,14 +230,12 @@ load lib/refusal
 		[ "$form" != -u ] ||
 			args=(-u "redis://default:hunter2@127.0.0.1:$port")
 		"$REDLOCK" -v "${args[@]}" -k job -t 300ms -- \
-			sh -c 'grep -laF hunter2 /proc/[0-9]*/cmdline' \
-			>"$T/out" 2>"$T/err" || :
-		# except the grep that searches for it
-		for f in $(cat "$T/out"); do
-			tr '\0' ' ' <"$f" 2>/dev/null | grep hunter2 |
-				not grep -v grep
-		done
-		not grep -q hunter2 "$T/err"
+			sh -c 'tool=$(awk "{ print \$4 }" "/proc/$PPID/stat")
+				tr "\0" " " <"/proc/$tool/cmdline"
+				tr "\0" " " <"/proc/$PPID/cmdline"' >"$T/out" 2>"$T/err"
+		grep -qF "*@127.0.0.1:$port" "$T/out"
+		grep -q 'lockguard: ' "$T/out"
+		not grep hunter2 "$T/out" "$T/err"
 		[ -s "$T/err" ]
 	done
 }

@@ -80,21 +80,23 @@ load lib/line
 
 @test "--supersede: a server clock set back does not let an old run supersede" {
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
-	use_b
-	keep
-	line 1 --supersede
-	let_go
-	all_ran 1
-	# as if that ticket had been given out by a clock that was ahead
-	cli b hset 'job:redlock:{job}:state' newest \
-		$'9000000000000000\nhost past\n' >/dev/null
-	keep
+	node_start_clock b
+	url=unix://$T/b.sock
+	node=b
+	node_step b 30000
+	keep -t 1m
+	line 1 --supersede -t 1m
+	node_step b 0
 	waiting=0
-	line 2 --supersede
-	cli b client kill type normal >/dev/null || true # it asks again
-	wait_until in_line 1
+	line 2 --supersede -t 1m
+	ended_with 1 75
+	before=$(scripts_run b)
+	cli b client kill type normal >/dev/null || true
+	looked() { [ "$(scripts_run b)" -gt "$before" ]; }
+	wait_until looked # it has asked again
+	in_line 1
 	let_go
-	wait "${pid[2]}"
+	all_ran 2
 }
 
 @test "--supersede: a first question that arrives twice does not take its place back" {

@@ -136,9 +136,11 @@ load lib/kinds
 	dies dead
 	let_go live
 	ended live
-	held job
+	local ends=$(($(now_ms) + $(pttl)))
+	not_yet w
 	[ "$(cli a pttl job)" -le 3000 ]
 	running w
+	at_least "$(now_ms)" "$ends"
 	let_go w
 	ended w
 }

@@ -59,6 +59,7 @@ load lib/common
 	((kib += 400))
 	cli a flushall >/dev/null
 	run -70 limited -u "$url" "${keys[@]}" -- touch "$T/ran"
-	[ "$output" = 'redlock: out of memory' ] && [ ! -e "$T/ran" ]
+	[ "$output" = 'redlock: out of memory' ]
+	[ ! -e "$T/ran" ]
 	[ -z "$(cli a keys '*')" ]
 }

@@ -337,9 +337,11 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 	one_line deadman
 	[ ! -e "$T/ran" ]
 	free job
+	status=0
 	"$REDLOCK" --version >/dev/full 2>"$T/err" || status=$?
 	[ "$status" = 70 ]
 	one_line 'standard output'
+	status=0
 	"$REDLOCK" --help >/dev/full 2>"$T/err" || status=$?
 	[ "$status" = 70 ]
 	one_line 'standard output'
@@ -564,8 +566,10 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 	line=$(cat "$T/result")
 	waited=${line##*waited_ms\":} held_ms=${line##*held_ms\":}
 	waited=${waited%%,*} held_ms=${held_ms%\}}
-	[ "$waited" -ge 100 ] && [ "$waited" -lt 2000 ]
-	[ "$held_ms" -ge 200 ] && [ "$held_ms" -lt 2000 ]
+	at_least "$waited" 100
+	below "$waited" 2000
+	at_least "$held_ms" 200
+	below "$held_ms" 2000
 }
 
 # ---- what the command gets ----

@@ -37,8 +37,8 @@ commands_run() {
 	wait "$waiter"
 	finish
 	mapfile -t names < <(commands_run)
-	[[ " ${names[*]} " == *' auth '*' evalsha '*' select '* ]] &&
-		[[ " ${names[*]} " == *' blpop '* ]]
+	[[ " ${names[*]} " == *' auth '*' evalsha '*' select '* ]]
+	[[ " ${names[*]} " == *' blpop '* ]]
 	oldest "${names[@]}"
 	cli a flushall >/dev/null
 }

@@ -628,6 +628,8 @@ crash() { # PID
 	wait_until gone "$1"
 }
 exists() { [ -e "$1" ]; }
+# In ms. A trap that only makes a file needs no process, which may be killed first.
+made_at() { date -r "$1" +%s%3N; }
 contains() { # FILE REGEX, mostly without a process
 	local line
 
