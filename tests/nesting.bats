@@ -259,8 +259,8 @@ load lib/kinds
 	[ "$status" = 0 ]
 }
 
-# The holder's record names this test's shell, started so many ticks earlier: as
-# name_process() of process.c does it.
+# Makes this test's shell the recorded holder, as name_process() in process.c would
+# name it if it had started TICKS earlier.
 as_if() { # TICKS
 	local who
 
