@@ -120,8 +120,7 @@ static const struct error_row error_rows[] = {
 /* Redis 8, for readers and nested runs while a slot moves */
 {BOTH, "", "during rehashing", FAIL_UNAVAILABLE, IS_MOVING, THIS_PASSES},
 {BOTH, "", "undeclared key", FAIL_CONFIG,
- "its scripts may only use the keys that they declare: it can hold plain "
- "locks, but no other kind",
+ "its scripts may only use the keys that they declare",
  "allow undeclared keys (Dragonfly: "
  "--default_lua_flags=allow-undeclared-keys)"},
 {BOTH, "ERR DB index", "", FAIL_CONFIG, NO_DATABASE, OTHER_DATABASE},
@@ -337,17 +336,15 @@ static size_t past_line(const char *text, size_t len, size_t at)
 size_t error_wrap(const char *text, size_t len)
 {
 	static const char wrap[] = "ERR Error running script (call to f_";
-	size_t n = sizeof(wrap) - 1, at;
+	size_t n = sizeof(wrap) - 1, call = 0, at;
 	const char *end;
 
-	if (len < n || memcmp(text, wrap, n) != 0)
-		return 0;
-	end = memmem(text, len, "): ", 3);
-	if (!end)
-		return 0;
-	n = (size_t)(end - text) + 3;
-	at = past_line(text, len, n);
-	if (at == n)
+	if (len >= n && memcmp(text, wrap, n) == 0) {
+		end = memmem(text, len, "): ", 3);
+		call = end ? (size_t)(end - text) + 3 : 0;
+	}
+	at = past_line(text, len, call);
+	if (at == call)
 		return 0;
 	at = past_line(text, len, at);
 	return at + (at < len && text[at] == '-');

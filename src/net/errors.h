@@ -13,6 +13,7 @@
 /* The error of a command in a script, as Redis before 7.0 and KeyDB tell it:
  *	ERR Error running script (call to f_SHA): @user_script:LINE:
  *	@user_script: LINE: -READONLY You can't write ...
+ * An error that the script catches and returns has the second line alone.
  * Returns the number of bytes in front of the error itself. */
 size_t error_wrap(const char *text, size_t len);
 

@@ -53,8 +53,8 @@ static const struct {
 	 FAIL_CONFIG, "renamed", NULL},
 	{"ERR Unknown command called from script", FAIL_CONFIG, "renamed",
 	 NULL},
-	{"script tried accessing undeclared key", FAIL_CONFIG, "plain locks",
-	 "undeclared keys"},
+	{"script tried accessing undeclared key", FAIL_CONFIG,
+	 "that they declare", "undeclared keys"},
 	{"ERR Unable to execute command 'exists' in script because undeclared "
 	 "keys were accessed during rehashing of the slot script: 1336, on "
 	 "@user_script:9.",
@@ -283,6 +283,9 @@ static void test_wraps(void)
 		{CALL "@user_script:12: @user_script: 12: Unknown Redis "
 		      "command called from Lua script",
 		 "Unknown Redis command called from Lua script"},
+		{"@user_script: 186: -READONLY You can't write against a read "
+		 "only replica. ",
+		 "READONLY You can't write against a read only replica. "},
 		{"READONLY You can't write against a read only replica. "
 		 "script: " SHA ", on @user_script:1.",
 		 NULL},
