@@ -257,7 +257,7 @@ void snapshot_oldest_first(struct snapshot *s, int nodes)
 	for (int i = 1; i < v->holders; i++)
 		if (v->holder[i].since_ms < v->holder[oldest].since_ms &&
 		    v->holder[i].since_ms > 0 &&
-		    view_nodes_of(v, &v->holder[i]) >= lease_quorum(nodes))
+		    view_quorum(v, &v->holder[i], nodes))
 			oldest = i;
 	if (oldest > 0) {
 		first = v->holder[0];

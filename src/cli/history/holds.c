@@ -74,7 +74,7 @@ static bool is_open(const struct view *v, const struct view_holder *p,
 		    int nodes)
 {
 	return (p->how == HOLD_ALONE || p->how == HOLD_READS) &&
-	       p->since_ms > 0 && view_nodes_of(v, p) >= lease_quorum(nodes);
+	       p->since_ms > 0 && view_quorum(v, p, nodes);
 }
 
 static int add_open(struct history *h, const struct view *v,

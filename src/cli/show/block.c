@@ -54,7 +54,7 @@ static void look_at_holder(const struct view *v, const struct view_holder *h,
 		      "back, or the key was changed by hand",
 		      format_duration(h->left_ms, left, sizeof(left)),
 		      format_duration(h->ttl_ms, ttl, sizeof(ttl)));
-	if (t->nodes > 1 && view_nodes_of(v, h) < lease_quorum(t->nodes))
+	if (t->nodes > 1 && !view_quorum(v, h, t->nodes))
 		found(t,
 		      "token %s is on only %d of %d servers (%d needed): a run "
 		      "is starting or ending, or it died",

@@ -403,16 +403,19 @@ int view_nodes_of(const struct view *v, const struct view_holder *h)
 	return count(h->nodes | v->more_on);
 }
 
+bool view_quorum(const struct view *v, const struct view_holder *h, int nodes)
+{
+	return view_nodes_of(v, h) >= lease_quorum(nodes);
+}
+
 /* Those who share a lock, or have one of several slots, need not be the same on
  * all nodes. It is held if one of them has a quorum, or may have one. */
 enum view_state view_state(const struct view *v, int nodes)
 {
-	int q = lease_quorum(nodes);
-
 	if (v->holders == 0)
 		return VIEW_FREE;
 	for (int i = 0; i < v->holders; i++)
-		if (view_nodes_of(v, &v->holder[i]) >= q)
+		if (view_quorum(v, &v->holder[i], nodes))
 			return VIEW_HELD;
 	return VIEW_MINORITY;
 }

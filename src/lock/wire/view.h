@@ -127,6 +127,8 @@ enum view_state view_state(const struct view *v, int nodes);
 
 /* The number of nodes on which this client holds or may hold the lock. */
 int view_nodes_of(const struct view *v, const struct view_holder *h);
+/* Whether these are a quorum. */
+bool view_quorum(const struct view *v, const struct view_holder *h, int nodes);
 
 /* The names in JSON: "held", "reader" ... */
 const char *view_state_name(enum view_state state);
