@@ -756,6 +756,7 @@ calls_are() { [ "$(calls)" -ge "$1" ]; }
 	local limit
 
 	command -v prlimit >/dev/null || skip "no prlimit"
+	limited # TSan keeps a file in /tmp, which fsize=0 forbids
 	for limit in cpu=1 memlock=0 core=0 msgqueue=0 fsize=0 stack=131072 \
 		nproc=0 rss=0 nofile=16; do
 		echo "$limit"
