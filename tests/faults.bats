@@ -229,6 +229,7 @@ all_at_random() { # however many are out
 replace_master() {
 	group_failover g
 	wait_until group_settled g
+	wait_until group_heard g
 	more_run 3
 }
 @test "eight contend while Sentinels replace the master, repeatedly: never two" {

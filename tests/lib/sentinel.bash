@@ -105,10 +105,12 @@ sentinel_launch() { # NAME
 # Makes a Sentinel, which acts every 1, 2 or 10 s, act several times as often, and not
 # idle for 30 s after it was frozen. But it never promotes a replica that was silent
 # for 5 ping-periods, or 3 info-periods; and while the master is down it asks replicas
-# for INFO once a second, whatever is set here.
+# for INFO once a second, whatever is set here. And after 4 publish-periods it makes a
+# replica again of a master that it does not know of: the one who promotes that server
+# must have heard of it by then.
 sentinel_hasten() { # NAME
 	cli "$1" sentinel debug ping-period 300 info-period 400 \
-		ask-period 100 publish-period 200 tilt-period 1000 >/dev/null
+		ask-period 100 publish-period 500 tilt-period 1000 >/dev/null
 }
 # Restarts a killed member: a server empty, a Sentinel as it was.
 group_revive() { # NAME
@@ -175,6 +177,14 @@ sentinel_views() { # GROUP SENTINEL...
 			print ip ":" port flags
 			ip = port = flags = last = ""
 		}'
+}
+# GROUP: all Sentinels have heard from both replicas that they are. (One that knows the
+# next master only as the last one makes a replica of it as soon as it is promoted.)
+group_heard() {
+	local T=$group_dir
+
+	[ "$(echo "sentinel replicas $1" | kit each "$T/$1"s{1,2,3} |
+		grep -A 1 -x role-reported | grep -cx slave)" = 6 ]
 }
 
 # ---- failover ----
