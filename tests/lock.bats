@@ -660,8 +660,8 @@ killed_keeper() { # redlock|guard|child
 		>/dev/null 2>"$T/err"
 	cli a set job other px 60000
 	wait_until told HUP
-	contains "$T/err" "lease lost: .*; sending SIGHUP to"
 	keeper_ends "$kept"
+	contains "$T/err" "lease lost: .*; sending SIGHUP to"
 	drop
 }
 
@@ -694,8 +694,8 @@ killed_keeper() { # redlock|guard|child
 	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null 2>"$T/err"
 	cli a set job other px 60000
 	wait_until told TERM
+	keeper_ends "$kept" # it kills first and speaks afterwards
 	contains "$T/err" "lease lost: the server says .*; sending SIGTERM to process $kept"
-	keeper_ends "$kept"
 	[ "$(wc -l <"$T/err")" = 1 ]
 	drop
 }
