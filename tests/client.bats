@@ -827,7 +827,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 		rm -f "$T/hit"
 		before=$(holds)
 		run inject "$1:$k:$2" timeout 8 "$REDLOCK" -u "$url" -k job \
-			-t 300ms -w 200ms -- witness "$T" --hold 1
+			-t 2s -w 200ms -- witness "$T" --hold 1
 		[ -e "$T/hit" ] || break
 		# the command's own status, or one of ours
 		case $status in
