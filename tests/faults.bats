@@ -258,7 +258,9 @@ move_key() {
 	cluster_start
 	url=$(cluster_url)
 	RANDOM=$seed
-	contenders 8
+	# a failover that is refused pauses the primary for 5 s, which is as long as
+	# who has no limit asks a server that never answered
+	contenders 8 -w 1m
 	more_run 3
 	cluster_failover job
 	cluster_move job "$(cluster_other job)"

@@ -64,6 +64,7 @@
 /* What one node knows of a token. */
 struct stay {
 	int64_t asked_us;   /* the last time; 0: never */
+	int64_t ticket;     /* the last it asked with */
 	int64_t heard_us;   /* it had an entry, and asked: the last time */
 	int64_t granted_us; /* it last heard "granted"; -1:
 			       never */
@@ -97,6 +98,7 @@ struct token {
 	int64_t came_us;    /* it began */
 	unsigned int lines; /* nodes where it has been in line: bits */
 	int64_t lined_us;   /* they are a quorum since; -1: they are not */
+	int64_t stood_us;   /* it stood back: the last time; 0: never */
 	int passed; /* how many that came later have started before it */
 	bool taken; /* without asking, or after a loss of data */
 	/* one server: it was granted the lock after a loss that nobody had
@@ -865,6 +867,21 @@ static void note_in_line(struct token *t, int node)
 		t->lined_us = w.us;
 }
 
+/* Who stands back asks with a later ticket than before. */
+static void note_ticket(const struct flight *f)
+{
+	struct token *t = &tokens[f->token];
+	int64_t ticket = f->ask.acquire.ticket;
+	int64_t *last = &t->stay[f->ask.node].ticket;
+
+	if (f->ask.verb != VERB_ACQUIRE || f->ask.acquire.newcomer ||
+	    ticket <= *last)
+		return;
+	if (*last > 0)
+		t->stood_us = w.us;
+	*last = ticket;
+}
+
 static void run_script(struct flight *f)
 {
 	struct token *t = &tokens[f->token];
@@ -896,6 +913,7 @@ static void run_script(struct flight *f)
 	else if (!f->refused &&
 		 answer_read(f->ask.verb, &words, &f->answer, &sight, &why) < 0)
 		violated("%s: no answer: %s", t->text, why.text);
+	note_ticket(f);
 	t->stay[ask.node].asked_us = w.us;
 	note_entries(f->ask.node, f, had);
 	if (!asked && !f->refused && f->ask.verb == VERB_ACQUIRE &&
@@ -1122,17 +1140,6 @@ static int nodes_with(int token)
 	return n;
 }
 
-/* It may have a later one than it came with: who stood back takes a new one. */
-static int64_t ticket_of(const struct client *c)
-{
-	int64_t ticket = tokens[c->token].conf.ticket;
-
-	for (int k = 0; k < n_nodes; k++)
-		if (c->lease.node[k].line.ticket > ticket)
-			ticket = c->lease.node[k].line.ticket;
-	return ticket;
-}
-
 /* P5 on several nodes. Each serves its own line in order, so who is in line on
  * a quorum is passed by one that came later only if they divided the nodes
  * between them, and the earlier one stood back. Then the later one goes first
@@ -1151,7 +1158,8 @@ static void check_passed(int who)
 		    is_cut_off(o) || other->lined_us < 0 ||
 		    (!w.gentle && other->lined_us < from_us) ||
 		    t->came_us <= other->lined_us ||
-		    t->conf.ticket <= ticket_of(o) ||
+		    t->came_us <= other->stood_us ||
+		    t->conf.ticket <= other->conf.ticket ||
 		    (t->conf.shared && other->conf.shared) ||
 		    nodes_with(o->token) >= lease_quorum(n_nodes))
 			continue;
@@ -1653,6 +1661,14 @@ static void plan_far_steps(int64_t span)
 	w.random = random;
 }
 
+/* Of several servers, up to a minute behind or ahead. (Not drawn.) */
+static void plan_clocks(void)
+{
+	for (int i = 0; i < n_nodes && n_nodes > 1 && w.seed % 3 == 0; i++)
+		w.server[i].step_us =
+			w.server[i].step_us * 480000 / w.T - 60000000;
+}
+
 static void plan_faults(void)
 {
 	int64_t span = w.T * 12000;
@@ -1661,6 +1677,7 @@ static void plan_faults(void)
 	w.gentle = one_in(4);
 	w.calm = w.gentle && one_in(2);
 	if (w.gentle) {
+		plan_clocks();
 		plan_outage();
 		return;
 	}

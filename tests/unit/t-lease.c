@@ -1667,7 +1667,7 @@ static void in_line(const struct ask *a, int64_t ticket, int64_t t)
 				.busy = {.pttl_ms = T,
 					 .holder = 8 + (unsigned int)a->node,
 					 .age_ms = 5000,
-					 .ticket = a->node == 0 ? ticket : 700,
+					 .ticket = ticket,
 					 .place = 1}};
 
 	lease_answer(&l, a, &answer, ms(t));
@@ -1806,8 +1806,11 @@ static void test_replaces(void)
 }
 
 /* Node 0 has put us further back. Its line and that of node 1, which is ours
- * for a moment, may have different clients in front. */
-static int64_t stood_back(int64_t ticket, bool supersede, int node)
+ * for a moment, may have different clients in front. The clock of node 2 may be
+ * behind. Returns how far we stand back on it, or on node 1. */
+static int64_t waited_us;
+static int64_t stood_back(int64_t ticket, int64_t behind, bool supersede,
+			  int node)
 {
 	int64_t t = 1;
 
@@ -1819,10 +1822,15 @@ static int64_t stood_back(int64_t ticket, bool supersede, int node)
 			if (round > 0 && q[k].node == 1)
 				reply(&q[k], SAID_GRANTED, 100, t);
 			else
-				in_line(&q[k], ticket, t);
+				in_line(&q[k],
+					q[k].node == 0   ? ticket
+					: q[k].node == 1 ? 700
+							 : 700 - behind,
+					t);
 		t = next(t);
 	}
 	ok(count(VERB_RELEASE, 1, -1), "a minority was kept in vain");
+	waited_us = t * 1000;
 	while (count(VERB_RELEASE, 1, -1)) {
 		reply(&q[0], SAID_YES, 101, t);
 		t = next(t);
@@ -1830,26 +1838,25 @@ static int64_t stood_back(int64_t ticket, bool supersede, int node)
 	is_int(n_q, 3, "all three are asked again");
 	for (int k = 0; k < n_q; k++)
 		if (q[k].node == node)
-			return q[k].acquire.ticket;
+			return q[k].acquire.ticket - (700 - behind);
 	return -1;
-}
-
-static bool between_us(int64_t us, int64_t least, int64_t most)
-{
-	return us >= least && us <= most;
 }
 
 static void test_stand_back(void)
 {
-	is_int(stood_back(5000, false, 1), 5000,
+	is_int(stood_back(5000, 0, false, 1), 4300,
 	       "then we stand as far back on the other");
-	is_int(stood_back(5000, false, 2), 5000,
+	is_int(stood_back(5000, 0, false, 2), 4300,
 	       "and where nothing was given back");
-	ok(between_us(stood_back(3600000000, false, 1), 10000000, 20000000),
-	   "by not much more than ten seconds");
-	is_int(stood_back(3600000000, false, 2), 700 + 10000000,
-	       "by ten seconds where nothing was given back");
-	is_int(stood_back(5000, true, 1), 700,
+	is_int(stood_back(5000, 600, false, 2), 4300,
+	       "also by a clock that is behind");
+	is_int(stood_back(3600000000, 0, false, 1), waited_us,
+	       "but not behind who comes now");
+	is_int(stood_back(3600000000, 0, false, 2), waited_us,
+	       "nor where nothing was given back");
+	is_int(stood_back(3600000000, 600, false, 2), waited_us,
+	       "nor by a clock that is behind");
+	is_int(stood_back(5000, 0, true, 1), 0,
 	       "a superseding waiter stays there");
 }
 

@@ -738,6 +738,8 @@ void acquire_voted(struct lease *l, struct lease_node *n,
 	}
 	/* a late answer counts here too: we are in line, and must leave it */
 	n->line.queued |= a->busy.place > 0;
+	if (n->line.ticket == 0)
+		n->line.came = a->busy.ticket;
 	if (a->busy.ticket > n->line.ticket)
 		n->line.ticket = a->busy.ticket;
 	if (node_is_late(n, asked))

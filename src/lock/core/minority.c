@@ -8,8 +8,7 @@
  */
 #include "lock/core/inside.h"
 
-#define KEEP_MS 1000     /* at most a quarter of T */
-#define BACK_US 10000000 /* see stand_back() */
+#define KEEP_MS 1000 /* at most a quarter of T */
 #define PAUSE_LEAST_MS 10
 #define PAUSE_MOST_MS 500
 
@@ -80,24 +79,21 @@ void minority_give_back(const struct lease *l, struct lease_node *n,
 /* A node that heard of us late, or whose clock is ahead, has put us further
  * back than the others. If the lines of two nodes had different clients in
  * front for ever, none would have both nodes. So we go as far back on all of
- * them. But its clock may be wrong. So we go back to 10 s after we came at
- * most, or each newcomer could pass us; on a node that we have just given back,
- * to 10 s from now. (With --supersede the ticket stays: it tells who came
- * later.) */
+ * them, but never behind who comes from now on: a clock may be wrong. A node
+ * whose clock is behind gave us an earlier ticket, and we go back from that.
+ * (With --supersede the ticket stays: it tells who came later.) */
 static void stand_back(const struct lease *l, struct lease_node *n,
 		       struct instant at)
 {
-	int64_t most = l->conf.ticket + BACK_US;
+	int64_t back = 0, ticket; /* us */
 
-	if (n->vote == VOTE_BACK)
-		most += between(l->began, at) * 1000;
-	for_each_node(l, o) {
-		int64_t there = at_most(o->line.ticket, most);
-
-		if (n->line.ticket > 0 && n->line.ticket < there &&
-		    !l->conf.supersede)
-			n->line.ticket = there;
-	}
+	for_each_node(l, o)
+		if (o->line.ticket - l->conf.ticket > back)
+			back = o->line.ticket - l->conf.ticket;
+	ticket = at_most(n->line.came, l->conf.ticket) +
+		 at_most(back, between(l->began, at) * 1000);
+	if (n->line.ticket > 0 && n->line.ticket < ticket && !l->conf.supersede)
+		n->line.ticket = ticket;
 }
 
 void minority_give_back_all(struct lease *l, struct instant at)
