@@ -1807,7 +1807,7 @@ static void test_replaces(void)
 
 /* Node 0 has put us further back. Its line and that of node 1, which is ours
  * for a moment, may have different clients in front. The clock of node 2 may be
- * behind. Returns how far we stand back on it, or on node 1. */
+ * behind. Returns how far we stand back on a node. */
 static int64_t waited_us;
 static int64_t stood_back(int64_t ticket, int64_t behind, bool supersede,
 			  int node)
@@ -1838,7 +1838,8 @@ static int64_t stood_back(int64_t ticket, int64_t behind, bool supersede,
 	is_int(n_q, 3, "all three are asked again");
 	for (int k = 0; k < n_q; k++)
 		if (q[k].node == node)
-			return q[k].acquire.ticket - (700 - behind);
+			return q[k].acquire.ticket -
+			       (node == 2 ? 700 - behind : 700);
 	return -1;
 }
 
@@ -1850,12 +1851,16 @@ static void test_stand_back(void)
 	       "and where nothing was given back");
 	is_int(stood_back(5000, 600, false, 2), 4300,
 	       "also by a clock that is behind");
+	is_int(stood_back(5000, -3300, false, 1), 4300,
+	       "as on the one that has us furthest back");
 	is_int(stood_back(3600000000, 0, false, 1), waited_us,
 	       "but not behind who comes now");
 	is_int(stood_back(3600000000, 0, false, 2), waited_us,
 	       "nor where nothing was given back");
 	is_int(stood_back(3600000000, 600, false, 2), waited_us,
 	       "nor by a clock that is behind");
+	is_int(stood_back(3600000000, 0, false, 0), 3600000000 - 700,
+	       "and where that is before our place, it stays");
 	is_int(stood_back(5000, 0, true, 1), 0,
 	       "a superseding waiter stays there");
 }
