@@ -1805,11 +1805,11 @@ static void test_replaces(void)
 	ok(l.stop_by.ms == NEVER.ms, "is not to stop any more");
 }
 
-/* Node 0 has put us further back. Its line and that of node 1, which is ours
- * for a moment, may have different clients in front. The clock of node 2 may be
- * behind. Returns how far we stand back on a node. */
-static int64_t waited_us;
-static int64_t stood_back(int64_t ticket, int64_t behind, bool supersede,
+/* Node 0 gave us that ticket, the others 700. Its line and that of node 1,
+ * which is ours for a moment, may have different clients in front. Returns how
+ * far we stand back on a node then. */
+static int64_t waited_us; /* since the first answer */
+static int64_t stood_back(int64_t ticket, bool at_once, bool supersede,
 			  int node)
 {
 	int64_t t = 1;
@@ -1817,20 +1817,17 @@ static int64_t stood_back(int64_t ticket, int64_t behind, bool supersede,
 	begin(3, T, FOREVER);
 	l.conf.supersede = supersede;
 	asks(0);
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; !count(VERB_RELEASE, 1, -1) && round < 9; round++) {
 		for (int k = 0; k < n_q; k++)
-			if (round > 0 && q[k].node == 1)
+			if ((at_once || round > 0) && q[k].node == 1)
 				reply(&q[k], SAID_GRANTED, 100, t);
 			else
-				in_line(&q[k],
-					q[k].node == 0   ? ticket
-					: q[k].node == 1 ? 700
-							 : 700 - behind,
+				in_line(&q[k], q[k].node == 0 ? ticket : 700,
 					t);
 		t = next(t);
 	}
 	ok(count(VERB_RELEASE, 1, -1), "a minority was kept in vain");
-	waited_us = t * 1000;
+	waited_us = (t - 1) * 1000;
 	while (count(VERB_RELEASE, 1, -1)) {
 		reply(&q[0], SAID_YES, 101, t);
 		t = next(t);
@@ -1838,30 +1835,27 @@ static int64_t stood_back(int64_t ticket, int64_t behind, bool supersede,
 	is_int(n_q, 3, "all three are asked again");
 	for (int k = 0; k < n_q; k++)
 		if (q[k].node == node)
-			return q[k].acquire.ticket -
-			       (node == 2 ? 700 - behind : 700);
+			return q[k].acquire.ticket - (node == 0 ? ticket : 700);
 	return -1;
 }
 
 static void test_stand_back(void)
 {
-	is_int(stood_back(5000, 0, false, 1), 4300,
-	       "then we stand as far back on the other");
-	is_int(stood_back(5000, 0, false, 2), 4300,
-	       "and where nothing was given back");
-	is_int(stood_back(5000, 600, false, 2), 4300,
-	       "also by a clock that is behind");
-	is_int(stood_back(5000, -3300, false, 1), 4300,
-	       "as on the one that has us furthest back");
-	is_int(stood_back(3600000000, 0, false, 1), waited_us,
-	       "but not behind who comes now");
-	is_int(stood_back(3600000000, 0, false, 2), waited_us,
-	       "nor where nothing was given back");
-	is_int(stood_back(3600000000, 600, false, 2), waited_us,
-	       "nor by a clock that is behind");
-	is_int(stood_back(3600000000, 0, false, 0), 3600000000 - 700,
-	       "and where that is before our place, it stays");
-	is_int(stood_back(5000, 0, true, 1), 0,
+	static const int64_t tickets[] = {5000, 300, 3600000000};
+
+	for (int i = 0; i < 3; i++)
+		for (int node = 0; node < 3; node++) {
+			int64_t back =
+				stood_back(tickets[i], false, false, node);
+
+			is_int(back, waited_us,
+			       "where one differs, we go to the end of all");
+		}
+	is_int(stood_back(700, false, false, 1), 0,
+	       "where all are the same, we stay where we are");
+	is_int(stood_back(700, true, false, 2), 0,
+	       "one that has given us none does not differ");
+	is_int(stood_back(5000, false, true, 1), 0,
 	       "a superseding waiter stays there");
 }
 

@@ -739,7 +739,7 @@ void acquire_voted(struct lease *l, struct lease_node *n,
 	/* a late answer counts here too: we are in line, and must leave it */
 	n->line.queued |= a->busy.place > 0;
 	if (n->line.ticket == 0)
-		n->line.came = a->busy.ticket;
+		n->line.ahead_us = a->busy.ticket - at.ms * 1000;
 	if (a->busy.ticket > n->line.ticket)
 		n->line.ticket = a->busy.ticket;
 	if (node_is_late(n, asked))

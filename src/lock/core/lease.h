@@ -178,7 +178,8 @@ struct lease_link {
 /* Our place in the line of a node. */
 struct lease_line {
 	int64_t ticket;                /* 0: we never stood in line */
-	int64_t came;                  /* our first ticket there */
+	int64_t ahead_us;              /* its clock less ours, by our
+					  first ticket */
 	bool queued;                   /* our token may be in line */
 	bool woken;                    /* asking: the node woke us meanwhile */
 	int cut_off;                   /* listens in a row that broke at once */

@@ -3,8 +3,8 @@
  * Acquiring, when fewer than a quorum of several nodes have granted. The
  * minority is kept for KEEP_MS, because the other nodes' grants may be on their
  * way, and for longer if we gave one back before. It is given back after that,
- * or as soon as it is another waiter's turn; then we stand in every line as far
- * back as in the one that has us furthest back. See lease.h.
+ * or as soon as it is another waiter's turn; then, if the nodes may not have us
+ * in the same order, we go to the end of their lines. See lease.h.
  */
 #include "lock/core/inside.h"
 
@@ -76,24 +76,26 @@ void minority_give_back(const struct lease *l, struct lease_node *n,
 	n->vote = VOTE_BACK;
 }
 
-/* A node that heard of us late, or whose clock is ahead, has put us further
- * back than the others. If the lines of two nodes had different clients in
- * front for ever, none would have both nodes. So we go as far back on all of
- * them, but never behind who comes from now on: a clock may be wrong. A node
- * whose clock is behind gave us an earlier ticket, and we go back from that.
- * (With --supersede the ticket stays: it tells who came later.) */
-static void stand_back(const struct lease *l, struct lease_node *n,
-		       struct instant at)
+static bool stands_apart(const struct lease *l)
 {
-	int64_t back = 0, ticket; /* us */
+	for_each_node(l, n)
+		if (n->line.ticket > 0 && n->line.ticket != l->conf.ticket)
+			return true;
+	return false;
+}
 
-	for_each_node(l, o)
-		if (o->line.ticket - l->conf.ticket > back)
-			back = o->line.ticket - l->conf.ticket;
-	ticket = at_most(n->line.came, l->conf.ticket) +
-		 at_most(back, between(l->began, at) * 1000);
-	if (n->line.ticket > 0 && n->line.ticket < ticket && !l->conf.supersede)
-		n->line.ticket = ticket;
+/* A node that heard of us late, or whose clock is wrong, has given us another
+ * ticket than the others. If the lines of two nodes had different clients in
+ * front for ever, none would have both nodes. So we go to the end of all lines,
+ * each by its own clock. (With --supersede the ticket stays: it tells who came
+ * later.) */
+static void stand_back(struct lease *l, struct instant at)
+{
+	if (l->conf.supersede || !stands_apart(l))
+		return;
+	for_each_node(l, n)
+		if (n->line.ticket > 0)
+			n->line.ticket = n->line.ahead_us + at.ms * 1000;
 }
 
 void minority_give_back_all(struct lease *l, struct instant at)
@@ -112,8 +114,7 @@ void minority_give_back_all(struct lease *l, struct instant at)
 		return;
 	/* who asked us to stop wanted what we have just given back */
 	l->stop_by = l->stop_dead = NEVER;
-	for_each_node(l, n)
-		stand_back(l, n, at);
+	stand_back(l, at);
 	if (l->split_ms == 0)
 		l->split_ms = PAUSE_LEAST_MS;
 	l->pause_until =
