@@ -1805,9 +1805,9 @@ static void test_replaces(void)
 	ok(l.stop_by.ms == NEVER.ms, "is not to stop any more");
 }
 
-/* Node 0 gave us that ticket, the others 700. Its line and that of node 1,
- * which is ours for a moment, may have different clients in front. Returns how
- * far we stand back on a node then. */
+/* Node 0 gave us that ticket, the others 700. Node 1 is ours for a moment: at
+ * once, or from the second round on. Its line and that of node 0 may have
+ * different clients in front. Returns how far we stand back on a node then. */
 static int64_t waited_us; /* since the first answer */
 static int64_t stood_back(int64_t ticket, bool at_once, bool supersede,
 			  int node)
