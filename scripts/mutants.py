@@ -35,7 +35,6 @@ import functools
 import glob
 import hashlib
 import os
-import random
 import re
 import shlex
 import shutil
@@ -183,6 +182,11 @@ class Mutant:
         self.new = flat(text[first:start] + new + text[end:last])
         self.line = text.count('\n', 0, start) + 1
         self.key = hashlib.sha1(f'{path}\0{text}\0{self.text}'.encode()).hexdigest()
+
+    def lot(self, turn):
+        """Draws the sample of a turn; a change of other lines draws no other one."""
+        text = f'{turn}\0{self.path}\0{self.old}\0{self.new}'
+        return hashlib.sha1(text.encode()).digest()
 
     def __str__(self):
         return f'{self.path}:{self.line}  {self.old}  ->  {self.new or "(left out)"}'
@@ -542,13 +546,12 @@ def main():
     left = set(equal) - {(m.path, m.old, m.new) for m in every}
     if left:
         sys.exit('\n'.join(f'{EQUAL}: no longer a mutant: {" | ".join(k)}' for k in left))
-    todo = [m for m in every if (m.path, m.old, m.new) not in equal]
-    if options.only:
-        todo = [m for m in todo if options.only in str(m)]
+    todo = [m for m in every if not options.only or options.only in str(m)]
     most = options.most or (CORE_SAMPLE if kind == 'core' and not options.only else None)
-    if most and most < len(todo):
-        todo = random.Random(options.turn).sample(todo, most)
-    elif options.turn:
+    if most:
+        todo = sorted(todo, key=lambda m: m.lot(options.turn))[:most]
+    todo = [m for m in todo if (m.path, m.old, m.new) not in equal]
+    if options.turn and not most:
         # turns begin far apart; each has about a minute's worth of its own
         begin = options.turn * 17 % len(todo)
         todo = todo[begin:] + todo[:begin]
