@@ -12,7 +12,8 @@
 #include "lock/core/timing.h"
 #include "tap.h"
 
-#define T 30000 /* unless a scenario needs another */
+#define T 30000     /* unless a scenario needs another */
+#define LONG 150000 /* another client's T */
 #define NODE_TIMEOUT 1000
 #define KEEP 1000 /* a minority, for a moment: 1 s, or T/4 */
 #define FOREVER INT64_MAX
@@ -104,6 +105,19 @@ static void held_by(const struct ask *a, uint64_t whose, int64_t ticket,
 					 .place = a->acquire.ticket >= 0}};
 
 	lease_answer(&l, a, &answer, ms(t));
+}
+
+/* The first of those asked says that. */
+static void busy(int place, int64_t pttl, bool foreign, int64_t t)
+{
+	const struct answer answer = {.said = SAID_BUSY,
+				      .counter = 100,
+				      .busy = {.pttl_ms = pttl,
+					       .ticket = 77,
+					       .place = place,
+					       .foreign = foreign}};
+
+	lease_answer(&l, &q[0], &answer, ms(t));
 }
 
 /* Granted by that server, in that slot. */
@@ -289,6 +303,37 @@ static void test_refresh(void)
 		     ms(T / 3 + 1));
 	is_int(l.fence, 100, "and its fence stays");
 
+	begin(1, T, 1);
+	next(0);
+	reply(&q[0], SAID_GRANTED, 100, 1);
+	lease_hurry(&l, -1, ms(T / 3));
+	asks(T / 3);
+	asks(T / 3 + 49);
+	is_int(l.state, LEASE_ASKING, "when -w is over, a look has a moment");
+	asks(T / 3 + 50);
+	is_int(l.end, END_UNAVAILABLE, "and no longer");
+
+	begin(3, T, FOREVER);
+	asks(0);
+	reply(&q[0], SAID_FULL, 100, 1);
+	reply(&q[1], SAID_GRANTED, 100, 1);
+	reply(&q[2], SAID_GRANTED, 100, 1);
+	lease_hurry(&l, -1, ms(T / 3));
+	asks(T / 3);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node > 0)
+			held_by(&q[k], 8, 600, 5000, T / 3 + 1);
+	is_int(l.state, LEASE_WAITING, "a line that was full may not be now");
+
+	/* two copies of one question, granted one after the other */
+	begin(1, T, FOREVER);
+	asks(0);
+	old = q[0];
+	next(0);
+	reply(&old, SAID_GRANTED, 100, NODE_TIMEOUT + 1);
+	reply(&q[0], SAID_GRANTED, 105, NODE_TIMEOUT + 2);
+	is_int(l.fence, 105, "granted again: the last grant's fence counts");
+
 	begin(2, T, FOREVER);
 	l.conf.slots = 2;
 	asks(0);
@@ -350,6 +395,36 @@ static void test_guard(void)
 	is_int(asks(3), 1, "the third grants, but by the shorter guard");
 	ok(q[0].node == 2 && q[0].guard_ms == (int64_t)30 * T,
 	   "and is asked again at once");
+}
+
+/* A server that starts again may have forgotten the longest lease: each is told
+ * of it. */
+static void test_longest(void)
+{
+	struct answer answer = {.said = SAID_BUSY,
+				.counter = 100,
+				.longest_ms = LONG,
+				.busy = {.pttl_ms = T, .place = 1}};
+	int64_t t;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	lease_answer(&l, &q[0], &answer, ms(1));
+	reply(&q[1], SAID_BUSY, 100, 1);
+	next(1);
+	is_int(question_to(1).longest_ms, LONG, "all hear of the longest");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	lease_answer(&l, &q[0], &answer, ms(1));
+	t = next(1);
+	is_int(q[0].longest_ms, LONG, "so does a lone node");
+	answer.said = SAID_GRANTED;
+	answer.longest_ms = T;
+	lease_answer(&l, &q[0], &answer, ms(t));
+	lease_use(&l);
+	next(t);
+	is_int(q[0].longest_ms, T, "until that lease is over");
 }
 
 /* ---- renewal ---- */
@@ -474,13 +549,14 @@ static void test_retry(void)
 static void test_hedge(void)
 {
 	static const struct {
-		int64_t rtt, wait;
-	} rows[] = {{0, 50}, {1, 50}, {12, 50}, {20, 80}, {100, 400}};
+		int64_t ttl, rtt, wait;
+	} rows[] = {{T, 0, 50},  {T, 1, 50},    {T, 12, 50},
+		    {T, 20, 80}, {T, 100, 400}, {1200, 100, 200}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int64_t t;
 
-		hold(1, T, rows[i].rtt);
+		hold(1, rows[i].ttl, rows[i].rtt);
 		t = next(rows[i].rtt);
 		is_int(next(t) - t, rows[i].wait,
 		       "round trips of %" PRId64 " ms: an unanswered renewal "
@@ -574,6 +650,15 @@ static void test_hurry(void)
 		reply(&q[i], SAID_YES, 100, 101);
 	is_int(credited_at(), 100, "which makes the stamp new");
 	is_int(asks(101), 0, "once");
+	lease_hurry(&l, 0, ms(200));
+	is_int(asks(200), 1, "or one of them,");
+	is_int(q[0].node, 0, "that one");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	lease_use(&l);
+	reply(&q[0], SAID_GRANTED, 100, 1);
+	is_int(next(1), T / 6, "what runs before the grant: renewed as well");
 }
 
 /* ---- how waiting ends ---- */
@@ -612,6 +697,19 @@ static void test_one_try(void)
 	is_int(asks(1), 1, "-n on three: one try");
 	is_int(count(VERB_RELEASE, 0, 0), 1, "whose one grant is given back");
 	is_int(l.end, END_BUSY, "the quorum is somebody else's");
+
+	begin(3, T, 0);
+	asks(0);
+	broke(&q[0], false, 1);
+	reply(&q[1], SAID_BUSY, 100, 1);
+	is_int(l.state, LEASE_ASKING, "one of three down, one says busy:");
+	reply(&q[2], SAID_BUSY, 100, 2);
+	is_int(l.end, END_BUSY, "the third tells whether it is somebody's");
+
+	begin(1, T, 0);
+	asks(0);
+	busy(3, T, false, 1);
+	is_int(lease_place(&l), 0, "-n is in no line, whoever waits there");
 }
 
 /* Every question gets this at once, or (`said` < 0) fails; until it ends. */
@@ -674,6 +772,8 @@ static void test_unreachable(void)
 		    {60000, 60000},
 		    {FOREVER, 5000}};
 
+	int64_t from = 0, longest = 0;
+
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		for (int nodes = 1; nodes <= 3; nodes += 2) {
 			begin(nodes, T, rows[i].wait);
@@ -689,21 +789,16 @@ static void test_unreachable(void)
 	is_int(end_of(-1), 20000,
 	       "a client that was answered once waits for -w");
 	is_int(l.end, END_UNAVAILABLE, "and says that the server is away now");
+
+	begin(1, T, 60000);
+	for (int64_t t = 0; (t = next(from)) >= 0 && t < 50000; from = t) {
+		longest = t - from > longest ? t - from : longest;
+		broke(&q[0], false, t);
+	}
+	ok(longest > 500 && longest < 750, "pauses grow to 500 ms, about");
 }
 
 /* ---- in line ---- */
-
-static void busy(int place, int64_t pttl, bool foreign, int64_t t)
-{
-	const struct answer answer = {.said = SAID_BUSY,
-				      .counter = 100,
-				      .busy = {.pttl_ms = pttl,
-					       .ticket = 77,
-					       .place = place,
-					       .foreign = foreign}};
-
-	lease_answer(&l, &q[0], &answer, ms(t));
-}
 
 static void heard(enum said said, int64_t t)
 {
@@ -769,6 +864,20 @@ static void test_listening(void)
 	busy(1, 10, false, 1);
 	is_int(asks(1), 0, "so near the end");
 	is_int(listening.verb, VERB_NONE, "listening is not worth it");
+
+	for (int i = 0; i < 2; i++) {
+		begin(1, T, FOREVER);
+		asks(0);
+		lease_answer(
+			&l, &q[0],
+			&(struct answer){.said = i ? SAID_LOSS : SAID_GUARDED,
+					 .counter = 100,
+					 .busy.pttl_ms = 100},
+			ms(1));
+		is_int(next(1), 1 + 105, "a server without a vote: %s",
+		       i ? "the end of what it may have lost"
+			 : "the time when it has one");
+	}
 }
 
 static void test_woken(void)
@@ -805,6 +914,19 @@ static void test_woken(void)
 		   !lease_hangs_up(&l, 0, !listening.chan),
 	   "until it has the lock: then it hangs up there");
 	ok(!lease_hangs_up(&l, 0, listening.chan), "once");
+
+	stand_in_line(FOREVER);
+	first = listening;
+	next(1);
+	reply(&q[0], SAID_GRANTED, 101, 5002);
+	lease_use(&l);
+	next(next(5002));
+	ok(q[0].chan == first.chan && q[0].fresh,
+	   "or, if it is to be asked there, connects anew");
+	ok(!lease_hangs_up(&l, 0, first.chan), "which ends the old one");
+	reply(&q[0], SAID_YES, 101, 7000);
+	next(7000);
+	ok(q[0].chan == first.chan && !q[0].fresh, "once");
 
 	stand_in_line(FOREVER);
 	heard(SAID_WOKEN, 300);
@@ -847,6 +969,14 @@ static void test_woken(void)
 	is_int(asks(5003), 1, "and is not forgotten");
 	is_int(q[0].verb, VERB_ACQUIRE, "the answer was older than the word");
 
+	stand_in_line(FOREVER);
+	first = listening;
+	is_int(next(1), 5001, "it asks once more");
+	listening = first;
+	heard(SAID_WOKEN, 5002);
+	reply(&q[0], SAID_LOSS, 100, 5003);
+	is_int(asks(5003), 1, "nor is it if data were lost");
+
 	begin(3, T, FOREVER);
 	asks(0);
 	reply(&q[0], SAID_BUSY, 100, 1);
@@ -866,6 +996,8 @@ static void test_woken(void)
 static void test_no_blpop(void)
 {
 	struct ask first;
+	int64_t again;
+	int cut_off = 0;
 
 	stand_in_line(FOREVER);
 	first = listening;
@@ -898,6 +1030,21 @@ static void test_no_blpop(void)
 	broke(&listening, true, 50);
 	ok(next(50) <= 150, "a waiter that is cut off comes back soon");
 	is_int(q[0].acquire.ticket, 77, "with its ticket");
+
+	stand_in_line(FOREVER);
+	for (int64_t t = 1; listening.verb == VERB_LISTEN; cut_off++) {
+		broke(&listening, true, t + 1);
+		t = next(t + 1);
+		busy(1, T, false, t);
+		asks(t);
+	}
+	is_int(cut_off, 3, "one that is cut off each time listens no more");
+
+	stand_in_line(FOREVER);
+	lease_failed(&l, &listening, FAIL_REFUSED, true, ms(50));
+	again = next(50);
+	ok(again > 50 + 150 && again <= 50 + 250,
+	   "nor one who may not, but looks often");
 
 	stand_in_line(FOREVER);
 	lease_release(&l, ms(60));
@@ -983,6 +1130,8 @@ static void test_older(void)
 	older(&q[0], 3);
 	is_int(l.end, END_OLDER, "an older revision ends the waiting");
 	is_int(l.newest, 21, "and it is known which is newer");
+	lease_release(&l, ms(3));
+	is_int(l.end, END_OLDER, "who gives up then has not ended it");
 	is_int(asks(3), 1, "what was handed to us");
 	ok(q[0].verb == VERB_RELEASE && !q[0].release.ran &&
 		   q[0].release.revision == 0,
@@ -1050,6 +1199,20 @@ static void test_label(void)
 	asks(0);
 	same_label(&q[1], 1);
 	is_int(l.end, END_DONE, "without a label, one is enough");
+
+	begin(2, T, FOREVER);
+	l.conf.label = "v1";
+	asks(0);
+	same_label(&q[1], 1);
+	is_int(l.end, END_NONE, "of two nodes, one is not enough either");
+
+	begin(3, T, FOREVER);
+	l.conf.label = "v1";
+	asks(0);
+	reply(&q[0], SAID_GRANTED, 100, 1);
+	held_by(&q[2], 8, 600, 5000, 1);
+	same_label(&q[1], 1);
+	is_int(l.end, END_NONE, "nor if the others do not know that work");
 }
 
 /* A copy of an old question learns nothing of a loss in between. */
@@ -1111,6 +1274,13 @@ static void test_lost(void)
 	lease_release(&l, ms(60001));
 	is_int(asks(60001), 0, "there is nothing to give back");
 	is_int(l.state, LEASE_OVER, "so that is the end");
+
+	hold(1, T, 1);
+	next(1);
+	reply(&q[0], SAID_NO, 105, 5001);
+	lease_again(&l, ms(5001));
+	is_int(asks(5001), 1, "lost, and asked for again");
+	is_int(q[0].seen, 0, "without the counter of what is lost");
 
 	for (int nodes = 3; nodes <= 5; nodes += 2) {
 		int spare = nodes - lease_quorum(nodes);
@@ -1207,6 +1377,14 @@ static void test_refused(void)
 	is_int(l.state, LEASE_WAITING, "an answer is late");
 	lease_failed(&l, &first, FAIL_REFUSED, false, ms(NODE_TIMEOUT + 1));
 	is_int(l.end, END_REFUSED, "and says that we are refused");
+
+	begin(3, T, FOREVER);
+	asks(0);
+	lease_failed(&l, &q[0], FAIL_REFUSED, false, ms(1));
+	is_int(l.end, END_NONE, "one of three refuses: it counts as down");
+	lease_failed(&l, &q[1], FAIL_REFUSED, false, ms(1));
+	is_int(l.end, END_REFUSED, "two are too many");
+	is_int(l.refusal, FAIL_REFUSED, "for that reason, too");
 }
 
 static void test_step(void)
@@ -1274,6 +1452,7 @@ static void test_release(void)
 	lease_release(&l, ms(100));
 	is_int(asks(100), 1, "one node: one release");
 	is_int(q[0].fence, 100, "which tells the fence");
+	is_int(q[0].seen, 100, "and the counter last seen");
 	reply(&q[0], SAID_YES, 101, 101);
 	is_int(asks(101), 0, "answered");
 	ok(l.state == LEASE_OVER && l.end == END_RELEASED && l.freed,
@@ -1295,6 +1474,8 @@ static void test_release(void)
 	reply(&q[1], SAID_NO, 101, 101);
 	is_int(asks(101), 0, "a quorum answered");
 	ok(l.state == LEASE_RELEASING && l.freed, "the third has a moment");
+	is_int(next(101), 150, "and is asked once more");
+	is_int(between(ms(0), lease_wake(&l)), 151, "that time ends by itself");
 	asks(151);
 	ok(l.state == LEASE_OVER, "and over: nobody waits for more");
 
@@ -1356,6 +1537,7 @@ static void test_release_unsure(void)
 		       ran ? "may have run: released"
 			   : "never left: nothing to release");
 		is_int(count(VERB_RELEASE, 0, -1), ran, "that is all");
+		is_int(q[0].seen, 0, "no counter was seen");
 	}
 }
 
@@ -1427,10 +1609,23 @@ static void test_inherit(void)
 		is_int(right, nodes, "one for each node");
 		ok(q[0].seq > 1000000000,
 		   "by a number that the holder does not reach");
+		ok(q[0].release.queued, "also of a place in line");
 		for (int i = 0; i < lease_quorum(nodes); i++)
 			reply(&q[i], i % 2 ? SAID_YES : SAID_NO, 100, 51);
 		is_int(asks(51), 0, "a quorum answered");
 		ok(l.state == LEASE_OVER && l.freed, "and over");
+	}
+	for (int any = 0; any < 2; any++) {
+		hold(1, T, 1);
+		l.conf.min_hold_ms = 500;
+		l.conf.once_ms = 60000;
+		l.conf.once_any = any;
+		lease_inherit(&l, &l.conf, true, ms(50));
+		asks(50);
+		is_int(q[0].release.least_ms, 500, "--min-hold applies");
+		is_int(q[0].release.once_ms, any ? 60000 : 0,
+		       any ? "one that may have failed is done"
+			   : "nobody knows that it is done");
 	}
 }
 
@@ -1531,6 +1726,7 @@ static void test_fast(void)
 static void test_claim(void)
 {
 	struct ask third;
+	int64_t t;
 
 	begin(3, T, FOREVER);
 	asks(0);
@@ -1572,6 +1768,39 @@ static void test_claim(void)
 	is_int(next(12) < 12 + KEEP, 1,
 	       "what was granted is kept for a moment");
 	ok(count(VERB_ACQUIRE, 0, -1), "and the others are asked for again");
+
+	begin(3, T, FOREVER);
+	asks(0);
+	for (int k = 0; k < 3; k++)
+		held_by(&q[k], 8, 600, 5000, 1);
+	t = next(1);
+	for (int k = 0; k < 2; k++)
+		reply(&q[k], SAID_GRANTED, 100 + 3 * k, t + 1);
+	asks(t + 1);
+	for (int k = 0; k < 2; k++)
+		reply(&q[k], SAID_NO, 100, t + 2);
+	is_int(l.state, LEASE_WAITING, "a claim in vain");
+	ok(next(t + 2) <= t + 2 + 250,
+	   "says nothing of who had the lock before: soon asked again");
+
+	/* a node that granted another slot has another counter */
+	begin(3, T, FOREVER);
+	l.conf.slots = 2;
+	asks(0);
+	third = q[2];
+	reply(&q[0], SAID_GRANTED, 100, 1);
+	reply(&q[1], SAID_GRANTED, 103, 1);
+	asks(1);
+	lease_answer(&l, &third,
+		     &(struct answer){.said = SAID_GRANTED,
+				      .counter = 500,
+				      .granted = {.slot = 1, .fence = 500}},
+		     ms(1));
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node < 2)
+			reply(&q[k], SAID_YES, 104, 2);
+	asks(2);
+	is_int(question_to(0).fence, 105, "which does not move our fence");
 
 	begin(3, T, 0);
 	asks(0);
@@ -1631,6 +1860,15 @@ static void test_minority(void)
 				1 + KEEP);
 	asks(1 + KEEP);
 	ok(count(VERB_RELEASE, 1, -1) == 1, "and it is given back then");
+	for (int64_t t = 1 + KEEP; l.state != LEASE_HELD && t > 0;) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			reply(&q[k],
+			      q[k].verb == VERB_ACQUIRE ? SAID_GRANTED
+							: SAID_YES,
+			      100, t);
+	}
+	is_int(l.split_ms, 0, "once it is held, pauses begin anew");
 
 	begin(3, T, FOREVER);
 	asks(0);
@@ -1643,6 +1881,12 @@ static void test_minority(void)
 	held_by(&q[2], 9, 900, 5, 1);
 	is_int(next(1) < 60, 1, "-n: of several at a time the first goes on");
 	is_int(n_q, 3, "for the others give back");
+	begin(3, T, 1);
+	asks(0);
+	held_by(&q[0], 8, 900, 5, 1);
+	reply(&q[1], SAID_GRANTED, 100, 1);
+	held_by(&q[2], 9, 900, 5, 1);
+	is_int(next(1), 1 + KEEP, "-w, however short: in line, and woken");
 	begin(3, T, 0);
 	asks(0);
 	held_by(&q[0], 8, 600, 5, 1);
@@ -1658,6 +1902,20 @@ static void test_minority(void)
 	is_int(l.state, LEASE_ASKING, "until its time is over");
 	asks(NODE_TIMEOUT);
 	is_int(l.state, LEASE_WAITING, "then the one is kept for a moment");
+
+	begin(3, T, 0);
+	asks(0);
+	held_by(&q[0], 8, 600, 5000, 1);
+	reply(&q[1], SAID_GRANTED, 100, 1);
+	asks(NODE_TIMEOUT);
+	is_int(l.end, END_BUSY, "-n: the two have answered nevertheless");
+
+	begin(3, T, 0);
+	asks(0);
+	reply(&q[0], SAID_GUARDED, 100, 1);
+	reply(&q[1], SAID_GRANTED, 100, 1);
+	reply(&q[2], SAID_GUARDED, 100, 1);
+	is_int(l.end, END_BUSY, "-n: those without a vote give nothing back");
 }
 
 static void in_line(const struct ask *a, int64_t ticket, int64_t t)
@@ -1725,6 +1983,71 @@ static void test_minority_asked_twice(void)
 	asks(t + 1);
 	ok(count(VERB_RELEASE, 1, 0) == 1 && count(VERB_RELEASE, 1, 1) == 1,
 	   "given back behind each of the two questions");
+}
+
+/* The copy of a question whose grant we gave back is granted. */
+static void test_copy_given_back(void)
+{
+	struct ask first, copy;
+	int64_t t;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	first = q[1];
+	t = next(0);
+	copy = question_to(1);
+	reply(&first, SAID_GRANTED, 100, t);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node != 1)
+			held_by(&q[k], 8, 900, 5000, t);
+	asks(t);
+	is_int(count(VERB_RELEASE, 1, copy.chan), 1, "given back behind it");
+	reply(&copy, SAID_GRANTED, 100, t + 1);
+	ok(!node_is_ours(&l.node[1]) && l.state == LEASE_WAITING,
+	   "what the copy was granted is given back, too");
+}
+
+/* A silent server wakes nobody: we listen to it no more. */
+static void test_silent_listener(void)
+{
+	struct ask to_third;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	for (int k = 0; k < 3; k++)
+		reply(&q[k], SAID_BUSY, 100, 1);
+	asks(1);
+	to_third = listening;
+	is_int(to_third.node, 2, "we listen to all three");
+	next(1);
+	for (int k = 2; k >= 0; k--)
+		if (q[k].node == 2)
+			broke(&q[k], false, 5002);
+		else
+			reply(&q[k], SAID_BUSY, 100, 5002);
+	ok(lease_hangs_up(&l, 2, to_third.chan), "to one that is down no more");
+	ok(!lease_hangs_up(&l, 0, 0) && !lease_hangs_up(&l, 0, 1),
+	   "but to the others");
+}
+
+/* A first question that is answered late, after its copy. */
+static void test_granted_twice(void)
+{
+	struct ask first;
+	int64_t t;
+
+	begin(1, T, FOREVER);
+	asks(0);
+	first = q[0];
+	t = next(0);
+	reply(&q[0], SAID_GRANTED, 100, t + 1);
+	reply(&first, SAID_GRANTED, 100, t + 2);
+	lease_use(&l);
+	t = next(t + 2);
+	reply(&q[0], SAID_NO, 105, t + 1);
+	is_int(l.state, LEASE_LOST, "granted twice, and lost");
+	lease_release(&l, ms(t + 2));
+	is_int(asks(t + 2), 0, "once is enough: nothing is given back");
 }
 
 /* One of three was granted, and is given back. */
@@ -1907,6 +2230,18 @@ static void test_slots(void)
 			granted_by(&q[k], 0, 1, t + 1);
 	is_int(l.state, LEASE_HELD, "a quorum of one slot: held");
 	is_int(l.slot, 1, "that one");
+	lease_use(&l);
+	t = next(t + 1);
+	is_int(question_to(2).slot, 1, "for which the third is asked as well");
+	for (int k = 0; k < n_q; k++)
+		reply(&q[k], SAID_NO, 105, t + 1);
+	t = next(t + 1);
+	for (int k = 0; k < n_q; k++)
+		reply(&q[k], SAID_NO, 105, t + 1);
+	is_int(l.state, LEASE_LOST, "lost");
+	lease_again(&l, ms(t + 2));
+	asks(t + 2);
+	is_int(question_to(0).acquire.only, 0, "then any slot will do again");
 }
 
 /* One of three grants, and is given back: the release is not answered. The node
@@ -2122,6 +2457,41 @@ static void test_granted_when_lost(void)
 	       "what was granted since is given back");
 }
 
+/* Lost before anything ran: a late answer to a question from before counts. */
+static void test_again(void)
+{
+	struct ask slow;
+	int64_t t = 1;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	slow = q[2];
+	two_of_three();
+	while (l.state == LEASE_HELD && t >= 0) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			if (q[k].node == 0)
+				reply(&q[k], SAID_NO, 100, t);
+	}
+	lease_again(&l, ms(t + 1));
+	reply(&slow, SAID_GRANTED, 100, t + 1);
+	ok(node_is_ours(&l.node[2]), "asked for again: a late grant counts");
+
+	begin(3, T, FOREVER);
+	l.conf.slots = 2;
+	asks(0);
+	slow = q[2];
+	two_of_three();
+	t = next(1);
+	granted_by(&slow, 0, 1, t);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node < 2)
+			reply(&q[k], SAID_NO, 100, t);
+	is_int(l.state, LEASE_LOST, "lost, and the third gave another slot:");
+	next(t);
+	is_int(count(VERB_RELEASE, 2, -1), 1, "given back all the same");
+}
+
 /* A reader on two of three joins those on the third, which does not answer. */
 static void test_joins_readers_unheard(bool broken)
 {
@@ -2150,6 +2520,45 @@ static void test_joins_readers_unheard(bool broken)
 	is_int(count(VERB_RELEASE, 2, broken ? -1 : joins.chan), 1,
 	       broken ? "released, though the connection broke"
 		      : "the release follows right behind");
+}
+
+/* A reader was lost on the third node, and joins those who read there now. That
+ * cannot set the lock again, so the release does not wait for it; it goes
+ * behind the later of two. */
+static void test_reader_again(void)
+{
+	int64_t t = 1;
+	struct ask joins = {0};
+	int copies = 0;
+
+	begin(3, T, FOREVER);
+	l.conf.shared = true;
+	asks(0);
+	for (int i = 0; i < 3; i++)
+		reply(&q[i], SAID_GRANTED, 100, 1);
+	lease_use(&l);
+	t = next(1);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node == 2)
+			lease_answer(&l, &q[k],
+				     &(struct answer){.said = SAID_NO,
+						      .counter = 100,
+						      .confirm.pttl_ms = T},
+				     ms(t));
+	while (copies < 2 && t >= 0) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			if (q[k].node < 2)
+				reply(&q[k], SAID_YES, 100, t);
+			else if (copies++ >= 0)
+				joins = q[k];
+	}
+	ok(joins.confirm.reads && joins.confirm.until_ms > 0 && joins.seen == 0,
+	   "a reader joins the readers where it was lost");
+	lease_release(&l, ms(t + 1));
+	asks(t + 1);
+	is_int(count(VERB_RELEASE, 2, joins.chan), 1,
+	       "the release follows right behind");
 }
 
 /* Two clients met: each has slot 0 on one node and slot 1 on the other, and the
@@ -2265,6 +2674,11 @@ static void test_joins_one(void)
 	ok(q[0].joins, "and its holder has as much time as before");
 
 	begin_inside_one();
+	for (t = 1; t >= 0 && t < 2000 && q[0].joins; t = next(t))
+		reply(&q[0], SAID_VANISHED, 60, t);
+	ok(t > 500 && t < 550, "it has its lease's time for that");
+
+	begin_inside_one();
 	first = q[0];
 	asks(NODE_TIMEOUT);
 	t = next(NODE_TIMEOUT);
@@ -2373,6 +2787,102 @@ static void test_joins_late(void)
 	   "a late answer makes it two");
 	is_int(t, NODE_TIMEOUT + 50 + 1, "at once");
 	ok(asked < 20, "and nobody is asked again and again");
+}
+
+/* A joined grant was kept for a moment when the others say that there is no
+ * outer hold. */
+static void test_joined_minority(void)
+{
+	int64_t t;
+
+	begin_inside(FOREVER);
+	granted_by(&q[0], 0, 0, 1);
+	broke(&q[1], false, 1);
+	broke(&q[2], false, 1);
+	ok(l.keep_until.ms != NEVER.ms, "one of three is kept for a moment");
+	t = next(1);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node > 0)
+			reply(&q[k], SAID_NO, 100, t);
+		else
+			granted_by(&q[k], 0, 0, t);
+	ok(!lease_joins(&l), "the others have no outer hold");
+	is_int(l.keep_until.ms, NEVER.ms,
+	       "what we get by ourselves is kept for as long as any");
+}
+
+/* Counters may differ where we join: the fence is that of the outer hold. */
+static void test_joined_fence(void)
+{
+	begin_inside(FOREVER);
+	l.conf.outer.fence = 50;
+	reply(&q[0], SAID_VANISHED, 100, 1);
+	reply(&q[1], SAID_GRANTED, 100, 2);
+	is_int(between(ms(0), l.outer_by), 1 + T,
+	       "one has it: the others have no more time to set it again");
+	reply(&q[2], SAID_GRANTED, 103, 3);
+	ok(l.state == LEASE_HELD && l.fence == 50, "two: joined, by its fence");
+}
+
+/* One node said that the outer hold vanished, later that there is none. */
+static void test_outer_ended(void)
+{
+	int64_t t;
+
+	begin_inside(FOREVER);
+	reply(&q[0], SAID_VANISHED, 100, 1);
+	asks(NODE_TIMEOUT);
+	is_int(l.state, LEASE_WAITING, "the others are silent");
+	t = next(NODE_TIMEOUT);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node == 0)
+			reply(&q[k], SAID_NO, 100, t);
+	asks(t + NODE_TIMEOUT);
+	ok(!lease_joins(&l), "nobody will set it again");
+}
+
+/* A copy of a question to join is granted when we ask for our own. */
+static void test_joined_late(void)
+{
+	struct ask copy, own;
+	int64_t t;
+
+	begin_inside(FOREVER);
+	copy = q[1];
+	reply(&q[0], SAID_NO, 60, 1);
+	reply(&q[2], SAID_NO, 60, 1);
+	asks(1);
+	ok(!lease_joins(&l), "we ask for our own");
+	granted_by(&copy, 0, 0, 2);
+	asks(2);
+	is_int(count(VERB_RELEASE, 1, -1), 1, "what we joined is given back");
+
+	/* or after our own was granted there */
+	begin_inside(FOREVER);
+	for (int k = 0; k < 3; k++)
+		reply(&q[k], SAID_NO, 60, 1);
+	asks(1);
+	own = question_to(2);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node < 2)
+			held_by(&q[k], 7, 600, 5000, 2);
+	t = next(2);
+	copy = question_to(2);
+	ok(copy.joins, "asked to join once more");
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node < 2)
+			reply(&q[k], SAID_NO, 60, t + 1);
+	granted_by(&own, 0, 0, t + 2);
+	granted_by(&copy, 0, 0, t + 3);
+	ok(node_is_ours(&l.node[2]), "a join beside our own changes nothing");
+
+	begin_inside(FOREVER);
+	copy = q[2];
+	granted_by(&q[0], 0, 0, 1);
+	granted_by(&q[1], 0, 0, 1);
+	is_int(l.state, LEASE_HELD, "two of three: joined");
+	reply(&copy, SAID_VANISHED, 60, 2);
+	is_int(l.state, LEASE_HELD, "where it vanished does not matter");
 }
 
 /* ---- every reason to wait, and every end of it ---- */
@@ -2634,6 +3144,8 @@ static void test_slots_handed(void)
 	next(t + 1);
 	is_int(count(VERB_RELEASE, 1, -1), 1, "another one is given back");
 	is_int(count(VERB_RELEASE, 0, -1), 0, "and that one kept");
+	reply(&q[0], SAID_YES, 101, t + 2);
+	is_int(next(t + 2), t + 1 + 50, "after a moment all are asked");
 }
 
 /* What was given back is owed until a node has answered. */
@@ -2784,6 +3296,14 @@ static void test_repair(void)
 	t = 1;
 	is_int(until_repaired(&t, 107, true), -1,
 	       "not where somebody else has it");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	granted_by(&q[0], 0, 0, 1);
+	lease_use(&l);
+	next(1);
+	is_int(q[0].confirm.until_ms, 0,
+	       "by a server that does not tell its time nothing is set again");
 }
 
 /* We wait on three nodes, and start when two have handed us the lock. The
@@ -2821,6 +3341,28 @@ static void test_handed_late(void)
 	}
 	is_int(asked, 3,
 	       "the third is asked at once, after 1 s, and after 2 s");
+}
+
+/* The same, but the third one has granted it, and the answer is late. */
+static void test_granted_late_in_line(void)
+{
+	struct ask slow;
+	int64_t t;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	for (int k = 0; k < 3; k++)
+		in_line(&q[k], 700, 1);
+	t = next(1);
+	slow = question_to(2);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node < 2)
+			reply(&q[k], SAID_GRANTED, 100, t);
+	lease_use(&l);
+	asks(t);
+	reply(&slow, SAID_GRANTED, 100, t + 10);
+	is_int(next(t + 10), t + 10, "the third is renewed at once");
+	is_int(count(VERB_CONFIRM, 2, -1), 1, "it may forget the claim");
 }
 
 static void test_down(void)
@@ -2945,6 +3487,9 @@ static void begin_with_replicas(int replicas)
 
 static void test_replicas(void)
 {
+	struct ask first[2], copy;
+	int64_t t;
+
 	begin_with_replicas(2);
 	is_int(asks(5), 1, "after the grant there is one more question");
 	is_int(q[0].verb, VERB_REPLICATE, "how many replicas have it");
@@ -2955,6 +3500,7 @@ static void test_replicas(void)
 	reply(&q[0], SAID_YES, 2, 950);
 	is_int(l.state, LEASE_HELD, "two of two: held");
 	is_int(credited_at(), 0, "from before the grant was asked for");
+	is_int(l.node[0].link.srtt_ms, 5, "that wait is no round trip");
 	is_int(l.fence, 100, "under its fence");
 
 	begin_with_replicas(2);
@@ -2974,6 +3520,21 @@ static void test_replicas(void)
 	reply(&q[0], SAID_GRANTED, 100, 400);
 	asks(400);
 	is_int(q[0].verb, VERB_REPLICATE, "and then for the replicas");
+
+	begin(3, T, FOREVER);
+	l.conf.replicas = 1;
+	asks(0);
+	for (int k = 0; k < 2; k++)
+		first[k] = q[k];
+	t = next(0);
+	copy = question_to(0);
+	for (int k = 0; k < 2; k++)
+		reply(&first[k], SAID_GRANTED, 100, t + 1);
+	is_int(asks(t + 1), 2, "two of three granted, and are asked for them");
+	first[0] = question_to(0);
+	reply(&first[0], SAID_YES, 1, t + 2);
+	reply(&copy, SAID_GRANTED, 100, t + 3);
+	is_int(asks(t + 3), 0, "each once, though one grants once more");
 
 	begin(1, T, FOREVER);
 	asks(0);
@@ -3060,6 +3621,10 @@ static void test_timing(void)
 		is_int(between(ms(0), timing_dead(ms(0), ttl)), rows[i].dead,
 		       "by the kernel at 0.82 T");
 	}
+	is_int(timing_outage(3000), 1450, "survived: 0.65 T less a period");
+	is_int(timing_outage(86400000), 56155000, "also of a long lease");
+	is_int(timing_mute(200), 1000, "mute: five times the time-out");
+	is_int(timing_last(30000), 600, "the last moment: 0.02 T");
 }
 
 int main(void)
@@ -3070,6 +3635,7 @@ int main(void)
 	TEST(repeat);
 	TEST(refresh);
 	TEST(guard);
+	TEST(longest);
 	TEST(renew);
 	TEST(stop);
 	TEST(late_renewal);
@@ -3107,6 +3673,9 @@ int main(void)
 	TEST(minority);
 	TEST(minority_in_line);
 	TEST(minority_asked_twice);
+	TEST(copy_given_back);
+	TEST(silent_listener);
+	TEST(granted_twice);
 	TEST(minority_given_back);
 	TEST(stand_back);
 	TEST(taken_since);
@@ -3118,8 +3687,10 @@ int main(void)
 	TEST(silent_renewal);
 	TEST(healing_renewal);
 	TEST(granted_when_lost);
+	TEST(again);
 	TEST(joins_readers_unheard, false);
 	TEST(joins_readers_unheard, true);
+	TEST(reader_again);
 	TEST(slots_met);
 	TEST(slots_taken);
 	TEST(joins_one);
@@ -3127,6 +3698,10 @@ int main(void)
 	TEST(ends);
 	TEST(joins_what_ended);
 	TEST(joins_late);
+	TEST(joined_minority);
+	TEST(joined_fence);
+	TEST(outer_ended);
+	TEST(joined_late);
 	TEST(joins_a_stop);
 	TEST(join_unheard, false);
 	TEST(join_unheard, true);
@@ -3139,6 +3714,7 @@ int main(void)
 	TEST(max_leases);
 	TEST(repair);
 	TEST(handed_late);
+	TEST(granted_late_in_line);
 	TEST(down);
 	TEST(qth);
 	TEST(hasty);

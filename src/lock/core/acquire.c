@@ -260,9 +260,6 @@ static bool claim(struct lease *l, struct instant at)
 
 	if (!one_slot(l))
 		return false;
-	for_each_node(l, n)
-		if (n->vote == VOTE_YES && n->grant.slot != l->slot)
-			n->vote = VOTE_DOWN;
 	if (l->nest == NEST_JOINED) {
 		agree(l, at);
 		return true;
@@ -528,8 +525,6 @@ static void note_grant(struct lease *l, struct lease_node *n,
 	n->grant.joins = asked->joins;
 	if (!is_claiming(l))
 		l->nest = asked->joins ? NEST_JOINED : NEST_NONE;
-	else if (l->nest == NEST_ASKED)
-		l->nest = NEST_NONE;
 	if (l->nest == NEST_JOINED)
 		l->fence = l->conf.outer.fence;
 	n->grant.slot = a->granted.slot;

@@ -203,16 +203,17 @@ void ending_answer(struct lease *l, struct lease_node *n,
 	n->line.queued &= l->state != LEASE_RELEASING;
 }
 
-/* A quorum has released. Returns until when to wait for nodes that are about to
- * answer. Without a release their locks would stay until the leases end. So
- * would the grant of a node that is just running our acquire: it cannot answer
- * a client that is gone, and then does not read the release behind it. */
+/* A quorum has released, and every release has been sent. Returns until when to
+ * wait for nodes that are about to answer. Without a release their locks would
+ * stay until the leases end. So would the grant of a node that is just running
+ * our acquire: it cannot answer a client that is gone, and then does not read
+ * the release behind it. */
 static struct instant late_by(const struct lease *l)
 {
 	struct instant until = l->freed_at;
 
 	for_each_node(l, n) {
-		if (n->want != VERB_RELEASE || !node_is_asked(n, VERB_RELEASE))
+		if (n->want != VERB_RELEASE)
 			continue;
 		until = later(until, after(n->link.answered ? l->freed_at
 							    : n->link.acquired,

@@ -140,7 +140,7 @@ void repair_note(struct lease *l, struct lease_node *n, const struct answer *a,
 /* Whether the lock may be set again on this node: see `repairs` in ask.h. */
 static bool repair_may(const struct lease *l, const struct lease_node *n)
 {
-	return !node_is_ours(n) && n->repair.absent &&
+	return n->repair.absent &&
 	       __builtin_popcount(n->repair.shown) >= quorum_of(l);
 }
 

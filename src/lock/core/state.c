@@ -113,11 +113,9 @@ bool lease_heard(const struct lease *l, int node)
 
 bool lease_answered(const struct lease *l)
 {
-	int sum = 0;
+	int silent = lease_votes(l, VOTE_OPEN) + lease_votes(l, VOTE_DOWN);
 
-	for (int i = 0; i < l->conf.nodes; i++)
-		sum += lease_heard(l, i);
-	return sum >= quorum_of(l);
+	return l->conf.nodes - silent >= quorum_of(l);
 }
 
 bool lease_reached(const struct lease *l)
@@ -165,21 +163,19 @@ bool lease_spent(const struct lease *l)
 
 struct instant lease_credited_at(const struct lease *l)
 {
-	struct instant newest[NODES_MAX] = {{0}};
-	int q = quorum_of(l), ours = 0;
+	struct instant newest = LONG_AGO;
 
 	for_each_node(l, n) {
-		int at = ours;
+		struct instant s = n->grant.credited_at;
+		int since = 0;
 
-		if (!node_is_ours(n))
-			continue;
-		for (; at > 0 && before(newest[at - 1], n->grant.credited_at);
-		     at--)
-			newest[at] = newest[at - 1];
-		newest[at] = n->grant.credited_at;
-		ours++;
+		for_each_node(l, o)
+			since += node_is_ours(o) &&
+				 !before(o->grant.credited_at, s);
+		if (since >= quorum_of(l))
+			newest = later(newest, s);
 	}
-	return ours >= q ? newest[q - 1] : LONG_AGO;
+	return newest;
 }
 
 bool lease_reads(const struct lease *l)
