@@ -78,13 +78,13 @@ common_end() {
 		failed=1
 		BATS_TEST_RETRIES=0
 	}
-	what_is_left || {
-		failed=1
-		list_processes | while read -r n _; do kill -KILL "$n"; done
-	}
 	[ -n "${BATS_TEST_COMPLETED-}" ] || {
 		failed=1
 		[ ! -s "$T/err" ] || sed 's/^/said: /' "$T/err"
+	}
+	what_is_left || {
+		failed=1
+		list_processes | while read -r n _; do kill -KILL "$n"; done
 	}
 	return_lent $failed
 	# after a success nothing is left
