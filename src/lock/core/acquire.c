@@ -198,11 +198,18 @@ static void begin_hold(struct lease *l, struct instant at)
 		hold_begin(l);
 }
 
-/* Asks those who said yes once more: to store the fence, or for replicas. */
+static bool has_slot(const struct lease *l, const struct lease_node *n)
+{
+	return node_is_ours(n) && n->grant.slot == l->slot;
+}
+
+/* Asks those who said yes once more: to store the fence, or for replicas. (If
+ * we joined the outer hold, one may have it in another slot than the others.)
+ */
 static void ask_granters(struct lease *l, enum verb verb, struct instant at)
 {
 	for_each_node(l, n) {
-		bool yes = n->vote == VOTE_YES;
+		bool yes = n->vote == VOTE_YES && has_slot(l, n);
 
 		/* an open vote may still become a grant: see join_late() */
 		if (node_is_releasing(n) ||
@@ -282,11 +289,6 @@ static bool claim(struct lease *l, struct instant at)
 	}
 	store(l, most, at);
 	return true;
-}
-
-static bool has_slot(const struct lease *l, const struct lease_node *n)
-{
-	return node_is_ours(n) && n->grant.slot == l->slot;
 }
 
 /* We still have a quorum, but its counters have moved: try a larger fence. */
@@ -536,7 +538,7 @@ static void note_grant(struct lease *l, struct lease_node *n,
 /* A grant that came after the others had made a quorum. */
 static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 {
-	if (l->state == LEASE_HELD && n->grant.slot != l->slot)
+	if (n->grant.slot != l->slot)
 		minority_give_back(l, n, at);
 	else if (l->state == LEASE_HELD && l->in_use && n->want == VERB_NONE &&
 		 !lease_spent(l))
