@@ -304,6 +304,7 @@ static void test_refresh(void)
 	is_int(l.fence, 100, "and its fence stays");
 
 	begin(1, T, 1);
+	l.conf.min_hold_ms = 500;
 	next(0);
 	reply(&q[0], SAID_GRANTED, 100, 1);
 	lease_hurry(&l, -1, ms(T / 3));
@@ -312,6 +313,8 @@ static void test_refresh(void)
 	is_int(l.state, LEASE_ASKING, "when -w is over, a look has a moment");
 	asks(T / 3 + 50);
 	is_int(l.end, END_UNAVAILABLE, "and no longer");
+	ok(count(VERB_RELEASE, 0, -1) && q[0].release.least_ms == 0,
+	   "nothing ran: --min-hold does not apply");
 
 	begin(3, T, FOREVER);
 	asks(0);
@@ -554,7 +557,7 @@ static void test_hedge(void)
 		    {T, 20, 80}, {T, 100, 400}, {1200, 100, 200}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		int64_t t;
+		int64_t t, from;
 
 		hold(1, rows[i].ttl, rows[i].rtt);
 		t = next(rows[i].rtt);
@@ -564,6 +567,13 @@ static void test_hedge(void)
 		       rows[i].rtt, rows[i].wait);
 		is_int(count(VERB_CONFIRM, 0, 1), 1,
 		       "once, on the other connection");
+		if (rows[i].ttl == T && rows[i].rtt == 1) {
+			from = between(ms(0), lease_credited_at(&l)) + T / 6;
+			t = next(from + 50);
+			ok(q[0].fresh, "then on a new connection");
+			ok(t >= from + 900 && t <= from + 1000,
+			   "after a retry's time");
+		}
 	}
 }
 
@@ -742,6 +752,15 @@ static void test_wait(void)
 			       nodes);
 			is_int(l.end, END_BUSY, "it is somebody else's");
 		}
+	for (int i = 0; i < 2; i++) {
+		begin(1, T, i ? 300 : 1);
+		asks(0);
+		asks((i ? 300 : LAST_LOOK_MS) - 1);
+		is_int(l.end, END_NONE, "-w, and nobody answers:");
+		asks(i ? 300 : LAST_LOOK_MS);
+		is_int(l.end, END_UNAVAILABLE,
+		       "given up then, or after 100 ms");
+	}
 	begin(1, T, FOREVER);
 	for (int64_t t = 0; t < 3600000; t++) {
 		t = next(t);
@@ -1165,6 +1184,9 @@ static void same_label(const struct ask *a, int64_t t)
 /* A label changes, so a node may have that of an earlier run. */
 static void test_label(void)
 {
+	struct ask first;
+	int64_t t;
+
 	stand_in_line(FOREVER);
 	l.conf.label = "v1";
 	heard(SAID_WOKEN, 2);
@@ -1215,6 +1237,24 @@ static void test_label(void)
 	held_by(&q[2], 8, 600, 5000, 1);
 	same_label(&q[1], 1);
 	is_int(l.end, END_NONE, "nor if the others do not know that work");
+
+	begin(5, T, FOREVER);
+	l.conf.label = "v1";
+	l.conf.replicas = 1;
+	asks(0);
+	for (int k = 1; k < 5; k++)
+		held_by(&q[k], 8, 600, 5000, 1);
+	same_label(&q[0], 1);
+	t = next(1);
+	for (int k = 0; k < 4; k++)
+		reply(&q[k], SAID_GRANTED, 100, t + 1);
+	asks(t + 1);
+	is_int(l.state, LEASE_REPLICATING, "granted later, for another work");
+	first = question_to(0);
+	reply(&first, SAID_YES, 0, t + 2);
+	asks(t + 1 + NODE_TIMEOUT + NODE_TIMEOUT);
+	is_int(l.state, LEASE_WAITING, "but not replicated in time");
+	is_int(l.end, END_NONE, "that label says nothing any more");
 }
 
 /* A copy of an old question learns nothing of a loss in between. */
@@ -2699,6 +2739,17 @@ static void test_joins_one(void)
 	reply(&second, SAID_GRANTED, 60, t + 2);
 	ok(l.state == LEASE_HELD && l.nest == NEST_JOINED,
 	   "the second one joins us all the same");
+
+	begin_inside_one();
+	l.conf.replicas = 1;
+	first = q[0];
+	asks(NODE_TIMEOUT);
+	t = next(NODE_TIMEOUT);
+	second = q[0];
+	reply(&first, SAID_GRANTED, 60, t + 1);
+	is_int(l.state, LEASE_REPLICATING, "the first one joins us");
+	reply(&second, SAID_NO, 60, t + 2);
+	ok(lease_joins(&l), "a no to its copy, late, asks for nothing else");
 }
 
 static void begin_inside(int64_t wait) /* a run that holds the lock */

@@ -35,8 +35,7 @@ bool minority_is_split(const struct lease *l)
 
 static bool is_taken(const struct lease_node *n)
 {
-	return n->vote == VOTE_NO && n->last.said == SAID_BUSY &&
-	       n->last.busy.holder != 0;
+	return n->vote == VOTE_NO && n->last.busy.holder != 0;
 }
 
 /* This round has shown that another client has a quorum. */
