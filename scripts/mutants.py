@@ -25,8 +25,8 @@ Those that nothing can notice are in tests/mutants-equal, with the reason. An en
 is no longer a mutant is an error.
 
 The verdicts are kept in build-mutants-py: a mutant that was seen is not tried again
-while its file and the others of its kind are as they were, one that survived is. The
-status is 0 if none survives.
+while its file, the others of its kind and the tests are as they were, one that survived
+is. The status is 0 if none survives.
 """
 import argparse
 import concurrent.futures
@@ -281,6 +281,8 @@ SIM = {  # each line ends a mutant that it sees
             '--runs 300 --from 1000', '--nodes 3 --runs 150 --from 1000'],
     'core': ['--runs 25', '--nodes 3 --runs 40 --from 50', '--runs 200 --from 1000',
              '--nodes 3 --runs 200 --from 1000']}
+TESTS = {'lua': ['tests/sim/*.[ch]', 'tests/sim/rules', 'tests/*.bats', 'tests/lib/*.bash'],
+         'core': ['tests/sim/*.[ch]', 'tests/unit/t-lease.c']}
 SIM_READS = {'ACQUIRE', 'RENEW', 'RELEASE', 'FORCE'}
 # the .bats files for a line with these words, and for the other lines of a file
 FEATURES = [
@@ -425,6 +427,7 @@ class Worker:
                 return 'seen', 'the compiler'
             unit = self.link('t-lease', ['tests/unit/t-lease.o', *made])
             if run([unit], 60)[0] != 0:
+                must_pass('tests/unit/t-lease')
                 return 'seen', 't-lease'
             sim = [self.link('sim', [*sorted(glob.glob('tests/sim/sim-*.o')), *made])]
             stages = SIM['core']
@@ -433,7 +436,7 @@ class Worker:
             stages = RULES + (SIM['lua'] if scripts_with(m.stem) & SIM_READS else [])
         for args in stages[:2] if options.quick else stages:
             if run([*sim, *args.split()], 30 if args in RULES else 240)[0] != 0:
-                must_pass(args)
+                must_pass(f'tests/sim/sim {args}')
                 return 'seen', 'sim ' + args
         if options.quick or not options.bats or self.kind == 'core':
             return 'survived', ''
@@ -450,13 +453,13 @@ class Worker:
 fine, fine_lock = {}, threading.Lock()
 
 
-def must_pass(args):
-    """Ends the program if the simulator does not pass this as it is."""
+def must_pass(command):
+    """Ends the program if this fails with the source as it is."""
     with fine_lock:
-        if args not in fine:
-            fine[args] = run(['tests/sim/sim', *args.split()], 240)[0] == 0
-            if not fine[args]:
-                print(f'mutants.py: as it is, this fails: tests/sim/sim {args}', flush=True)
+        if command not in fine:
+            fine[command] = run(command.split(), 240)[0] == 0
+            if not fine[command]:
+                print(f'mutants.py: as it is, this fails: {command}', flush=True)
                 os._exit(2)
 
 
@@ -568,7 +571,8 @@ def main():
     for old in glob.glob(f'{BUILD}/{kind}-*'):
         shutil.rmtree(old)
     os.makedirs(BUILD, exist_ok=True)
-    shape = hashlib.sha1(b''.join(open(x, 'rb').read() for x in paths)).hexdigest()
+    tests = [x for name in TESTS[kind] for x in sorted(glob.glob(name))]
+    shape = hashlib.sha1(b''.join(open(x, 'rb').read() for x in paths + tests)).hexdigest()
     log = f'{BUILD}/{kind}.tsv'
     known = {}
     if os.path.exists(log):
