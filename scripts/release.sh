@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Called by `make release VERSION=x` in a built git checkout:
+# Called by `make release VERSION=x` in a built git checkout, and by `make lint`:
 #
-#   scripts/release.sh --check VERSION     do version, NEWS, manual, changelog and tag agree?
-#   scripts/release.sh VERSION             checks the same, then makes release/:
+#   scripts/release.sh --check VERSION REDLOCK
+#                                  do version, NEWS, manual, changelog and tag agree?
+#   scripts/release.sh VERSION     checks the same, then makes release/:
 #
 #   redlock-VERSION.tar.gz                 the source, with configure
 #   redlock-VERSION-linux-ARCH             the static files, for x86_64 and aarch64
@@ -21,8 +22,18 @@ say() {
 	bad=1
 }
 
-check() { # VERSION
-	told=$(./redlock --version | sed -n '1s/^redlock \([^ ,]*\).*/\1/p')
+# Prints the day, or nothing without git or its history.
+last_change() { # FILE
+	[ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ] || return 0
+	if git diff --quiet HEAD -- "$1"; then
+		git log -1 --format=%cs -- "$1"
+	else
+		date +%F
+	fi
+}
+
+check() { # VERSION REDLOCK
+	told=$("$2" --version | sed -n '1s/^redlock \([^ ,]*\).*/\1/p')
 	[ "$told" = "$1" ] || say "redlock --version says $told, not $1 (configure.ac)"
 	news=$(sed -n '1s/^redlock //p' NEWS)
 	[ "$news" = "$1" ] || say "NEWS begins with $news, not $1"
@@ -33,7 +44,7 @@ check() { # VERSION
 			continue
 		}
 		# the date must not be older than the last change
-		changed=$(git log -1 --format=%cs -- "$page" 2>/dev/null) || changed=
+		changed=$(last_change "$page")
 		[ -z "$changed" ] || [ ! "$(date -d "$date" +%Y%m%d)" -lt "$(date -d "$changed" +%Y%m%d)" ] ||
 			say "$page: .Dd $date, but it was changed on $changed"
 	done
@@ -70,10 +81,10 @@ list_linked() { # VERSION
 }
 
 if [ "$1" = --check ]; then
-	check "$2"
+	check "$2" "$3"
 	exit
 fi
-check "$1"
+check "$1" ./redlock
 version=$1
 git diff --quiet HEAD || {
 	say 'changes that are not committed would be in the files: commit them first'

@@ -282,6 +282,7 @@ lint: all
 	cd $(srcdir) && scripts/check-lua.sh
 	cd $(srcdir) && scripts/check-layers.sh
 	cd $(srcdir) && scripts/check-docs.sh $(abs_builddir)/redlock
+	cd $(srcdir) && scripts/release.sh --check $(VERSION) $(abs_builddir)/redlock
 format:
 	clang-format -i $(C_FILES)
 completions: redlock
