@@ -351,20 +351,19 @@ static void test_refresh(void)
 /* The longest lease that any node tells is how long one may have forgotten. */
 static void test_guard(void)
 {
-	struct ask third;
+	const struct answer longer = {.said = SAID_BUSY,
+				      .counter = 100,
+				      .busy = {.pttl_ms = T,
+					       .holder_ttl_ms = (int64_t)30 * T,
+					       .place = 1}};
+	struct ask third, again;
 
 	begin(3, T, FOREVER);
 	l.guard_ms = T;
 	asks(0);
 	is_int(q[0].guard_ms, T, "a server up for less than T has no vote");
 	reply(&q[0], SAID_GRANTED, 100, 1);
-	lease_answer(&l, &q[2],
-		     &(struct answer){.said = SAID_BUSY,
-				      .counter = 100,
-				      .busy = {.pttl_ms = T,
-					       .holder_ttl_ms = (int64_t)30 * T,
-					       .place = 1}},
-		     ms(2));
+	lease_answer(&l, &q[2], &longer, ms(2));
 	is_int(l.state, LEASE_ASKING, "one tells of a longer lease");
 	reply(&q[1], SAID_GRANTED, 100, 3);
 	is_int(l.state, LEASE_ASKING, "two grants, but by the shorter guard");
@@ -376,20 +375,28 @@ static void test_guard(void)
 	is_int(count(VERB_RELEASE, 0, -1) + count(VERB_RELEASE, 1, -1), 2,
 	       "and given back, should we leave");
 
+	/* a grant that is asked for again has no say in the fence */
+	begin(5, T, FOREVER);
+	l.guard_ms = T;
+	asks(0);
+	reply(&q[0], SAID_GRANTED, 100, 1);
+	lease_answer(&l, &q[4], &longer, ms(2));
+	for (int k = 1; k < 4; k++)
+		reply(&q[k], SAID_GRANTED, 100, 3);
+	is_int(asks(3), 4, "all who granted are asked again");
+	for (int k = 1; k < 4; k++) {
+		again = question_to(k);
+		reply(&again, SAID_GRANTED, k == 3 ? 101 : 100, 4);
+	}
+	is_int(l.state, LEASE_CLAIMING, "three of five, but two by one value");
+
 	/* the others decided the round, so the third is asked no more */
 	begin(3, T, FOREVER);
 	l.guard_ms = T;
 	asks(0);
 	third = q[2];
 	for (int i = 0; i < 2; i++)
-		lease_answer(&l, &q[i],
-			     &(struct answer){
-				     .said = SAID_BUSY,
-				     .counter = 100,
-				     .busy = {.pttl_ms = T,
-					      .holder_ttl_ms = (int64_t)30 * T,
-					      .place = 1}},
-			     ms(1));
+		lease_answer(&l, &q[i], &longer, ms(1));
 	asks(1);
 	lease_answer(&l, &listening, &(struct answer){.said = SAID_WOKEN},
 		     ms(2));
@@ -3341,6 +3348,7 @@ static void test_repair(void)
 	l.node[1].grant.state = GRANT_NONE;
 	is_int(until_repaired(&t, 107, false), 1 << 0 | 1 << 2,
 	       "gone on one node: set again once a quorum was renewed after");
+	ok(t < T / 3, "at once, and not with the next renewal");
 	is_int(q[0].seen, 107, "by the counter that was found");
 	lease_answer(&l, &q[0],
 		     &(struct answer){.said = SAID_HEALED, .counter = 108},
