@@ -61,7 +61,7 @@ tsan                 240   check-tsan
 valgrind              90   check-valgrind
 hostile              120   check-hostile    src tests/hostile
 fuzz                 120   fuzz             src tests/fuzz
-faults               180   check-faults
+faults               180   check-faults     src tests/lib tests/faults.bats
 soak                 150   check            $runs tests/soak
 upgrade               30   check-upgrade
 versions-redis-6.0    60   check-versions
