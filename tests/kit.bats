@@ -48,6 +48,29 @@ is_replica() { [[ $(cli "$1" role) == slave* ]]; } # NODE
 	gone "$pid"
 }
 
+@test "a helper that has ended is not killed: its number may be another's" {
+	local ended lives
+
+	helper true
+	ended=$!
+	helper sleep 1000
+	lives=$!
+	helper sleep 1000
+	kill -STOP $!
+	wait_until stopped $!
+	wait_until gone "$ended"
+	kill() {
+		echo "$2" >>"$T/killed"
+		builtin kill "$@" || true
+	}
+	kill_helpers || true # without set -e, as in teardown()
+	unset -f kill
+	[ "$(cat "$T/killed")" = "$lives
+$!" ]
+	gone "$lives"
+	gone $!
+}
+
 @test "a lock left on a server of the file fails the test" {
 	local owner
 

@@ -742,7 +742,12 @@ helper() {
 }
 kill_helpers() {
 	local pid
-	for pid in $helpers; do kill -KILL "$pid" 2>/dev/null; done
+
+	# One that has ended may have left its number to another's process: in a
+	# campaign of minutes the kernel runs through all 32768.
+	for pid in $(jobs -rp; jobs -sp); do
+		[[ " $helpers " != *" $pid "* ]] || kill -KILL "$pid" 2>/dev/null
+	done
 	for pid in $helpers; do wait "$pid" 2>/dev/null; done
 	helpers=
 	return 0
