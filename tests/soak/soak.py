@@ -6,10 +6,10 @@ Starts R short runs a second (200) on three servers for N seconds (7200), on K k
 (50), so that some have to wait, beside one holder and one waiter that live as long.
 Prints a line a minute: runs so far, and the memory of the servers and of these two.
 
-The status is 1 if a run ended with another status than 0, if two runs held one key at
-once or a fence did not increase (the command of each is lib/witness.c), or if anything
-needs more memory at the end than after a sixth of the time: servers 5 %, redlock and
-its guard 64 kB."""
+It stops, with status 1, once a run has ended with another status than 0, two runs have
+held one key at once, or a fence did not increase (the command of each is
+lib/witness.c). The status is 1, too, if anything needs more memory at the end than after
+a sixth of the time: servers 5 %, redlock and its guard 64 kB."""
 import argparse
 import glob
 import os
@@ -99,6 +99,9 @@ class Soak:
             if run.poll() is not None:
                 self.statuses[run.returncode] = self.statuses.get(run.returncode, 0) + 1
                 del self.running[pid]
+                if run.returncode != 0:
+                    print(f"{time.monotonic() - self.began:6.0f} s {run.args[-1]}: "
+                          f"run {pid} ended with {run.returncode}", flush=True)
 
     def sizes(self):
         clients = []
@@ -117,7 +120,7 @@ class Soak:
         return servers, clients
 
     def go(self):
-        began = time.monotonic()
+        began = self.began = time.monotonic()
         last = began + self.args.seconds
         minute, at_first, i = began, None, 0
         while (now := time.monotonic()) < last:
@@ -132,13 +135,20 @@ class Soak:
             if now >= minute:
                 self.tell(began)
                 minute += 60
+                if self.complaints():
+                    break
+            if set(self.statuses) - {0}:
+                break
             if not at_first and now - began >= self.args.seconds / 6:
                 at_first = self.tell(began)
             time.sleep(0.005)
-        while self.running and time.monotonic() < last + 60:
+        end = time.monotonic() + 60
+        while self.running and time.monotonic() < end:
             self.reap()
             time.sleep(0.02)
-        return at_first, self.tell(began)
+        self.took = time.monotonic() - began
+        at_end = self.tell(began)
+        return at_first or at_end, at_end
 
     def complaints(self):
         """what the witnesses saw"""
@@ -185,7 +195,7 @@ def main():
     for line in complaints:
         print("soak:", line, end="")
     print("prove: %d runs in %d s, statuses %s" % (
-        sum(soak.statuses.values()), args.seconds,
+        sum(soak.statuses.values()), soak.took,
         " ".join(f"{k}: {v}" for k, v in sorted(soak.statuses.items()))))
     return bool(grown or complaints or soak.running or
                 set(soak.statuses) != {0})
