@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Called by `make release VERSION=x` in a built git checkout, and by `make lint`:
 #
-#   scripts/release.sh --check VERSION REDLOCK
+#   scripts/release.sh --check VERSION [REDLOCK]
 #                                  do version, NEWS, manual, changelog and tag agree?
 #   scripts/release.sh VERSION     checks the same, then makes release/:
 #
@@ -81,7 +81,7 @@ list_linked() { # VERSION
 }
 
 if [ "$1" = --check ]; then
-	check "$2" "$3"
+	check "$2" "${3-./redlock}"
 	exit
 fi
 check "$1" ./redlock

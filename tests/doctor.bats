@@ -496,7 +496,7 @@ save_failed() { cli a info persistence | grep -q rdb_last_bgsave_status:err; }
 	wait_until full
 	doctor 69
 	finds wrong answer 'max number of clients' 'maxclients'
-	(kill_helpers) 2>/dev/null || :
+	kill_helpers 2>/dev/null || :
 	wait_until node_answers a
 }
 
