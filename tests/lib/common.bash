@@ -745,7 +745,7 @@ kill_helpers() {
 
 	# One that has ended may have left its number to another's process: in a
 	# campaign of minutes the kernel runs through all 32768.
-	for pid in $(jobs -rp; jobs -sp); do
+	for pid in $(jobs -rp); do
 		[[ " $helpers " != *" $pid "* ]] || kill -KILL "$pid" 2>/dev/null
 	done
 	for pid in $helpers; do wait "$pid" 2>/dev/null; done

@@ -111,9 +111,9 @@ class Soak:
             clients += [private(run.pid)] + [private(p) for p in children(run.pid)[:1]]
         return [s.memory() for s in self.servers], clients
 
-    def tell(self, began):
+    def tell(self):
         servers, clients = self.sizes()
-        print(f"{time.monotonic() - began:6.0f} s {sum(self.statuses.values()):8} runs, "
+        print(f"{time.monotonic() - self.began:6.0f} s {sum(self.statuses.values()):8} runs, "
               f"{len(self.running)} under way; servers "
               + " ".join(f"{kb} kB ({keys} keys)" for kb, keys in servers)
               + "; holder and waiter " + " ".join(map(str, clients)) + " kB", flush=True)
@@ -133,21 +133,21 @@ class Soak:
                 i += 1
             self.reap()
             if now >= minute:
-                self.tell(began)
+                self.tell()
                 minute += 60
                 if self.complaints():
                     break
             if set(self.statuses) - {0}:
                 break
             if not at_first and now - began >= self.args.seconds / 6:
-                at_first = self.tell(began)
+                at_first = self.tell()
             time.sleep(0.005)
         end = time.monotonic() + 60
         while self.running and time.monotonic() < end:
             self.reap()
             time.sleep(0.02)
         self.took = time.monotonic() - began
-        at_end = self.tell(began)
+        at_end = self.tell()
         return at_first or at_end, at_end
 
     def complaints(self):
