@@ -8,7 +8,7 @@
       --seconds N   start no new one after so long
       --turn N      begin at another place: for a sample by turns
       --only TEXT   only those whose "FILE:LINE  FROM  ->  TO" has this text
-      --most N      a sample of so many
+      --most N      a sample of so many, of which the equal ones are left out
       --no-bats     only what takes seconds: the simulator and the unit tests
       --quick       only what takes less: the tables of tests/unit and tests/sim, and the
                     comparison with the short cut
@@ -281,7 +281,8 @@ SIM = {  # each line ends a mutant that it sees
             '--runs 300 --from 1000', '--nodes 3 --runs 150 --from 1000'],
     'core': ['--runs 25', '--nodes 3 --runs 40 --from 50', '--runs 200 --from 1000',
              '--nodes 3 --runs 200 --from 1000']}
-TESTS = {'lua': ['tests/sim/*.[ch]', 'tests/sim/rules', 'tests/*.bats', 'tests/lib/*.bash'],
+TESTS = {'lua': ['tests/sim/*.[ch]', 'tests/sim/rules', 'tests/*.bats',
+                 'tests/lib/*.c', 'tests/lib/*.bash', 'tests/lib/*.py'],
          'core': ['tests/sim/*.[ch]', 'tests/unit/t-lease.c']}
 SIM_READS = {'ACQUIRE', 'RENEW', 'RELEASE', 'FORCE'}
 # the .bats files for a line with these words, and for the other lines of a file

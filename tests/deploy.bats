@@ -365,6 +365,16 @@ release_tree() {
 		man/redlock.1|s/^.Dd .*/.Dd Smarch 1, 2026/|man/redlock.1: no date: .Dd Smarch 1, 2026
 		man/redlock.1|s/^.Dd .*/.Dd January 1, 2020/|man/redlock.1: .Dd January 1, 2020, but it was changed on @
 	END
+	sed -i 's/^.Dd .*/.Dd January 1, 2020/' man/redlock.1
+	git -c user.name=t -c user.email=t@t commit -qam t
+	run -1 scripts/release.sh --check 9.8.7
+	[ "$output" = "release: man/redlock.1: .Dd January 1, 2020, but it was changed on $(
+		)$(git log -1 --format=%cs)" ]
+	# without its history nobody knows when a page was changed
+	git clone -q --depth 1 "file://$PWD" shallow
+	(cd shallow && "$PWD/scripts/release.sh" --check 9.8.7)
+	rm -r shallow
+	git reset -q --hard HEAD~1
 	git tag v9.8.6
 	run -1 scripts/release.sh --check 9.8.7
 	[ "$output" = 'release: the tag is v9.8.6, not v9.8.7' ]

@@ -120,6 +120,15 @@ static void busy(int place, int64_t pttl, bool foreign, int64_t t)
 	lease_answer(&l, &q[0], &answer, ms(t));
 }
 
+static void granted_in(const struct ask *a, int slot, int64_t fence, int64_t t)
+{
+	struct answer answer = {.said = SAID_GRANTED,
+				.counter = fence,
+				.granted = {.slot = slot, .fence = fence}};
+
+	lease_answer(&l, a, &answer, ms(t));
+}
+
 /* Granted by that server, in that slot. */
 static void granted_by(const struct ask *a, uint64_t server, int slot,
 		       int64_t t)
@@ -172,6 +181,37 @@ static struct ask question_to(int node)
 		if (q[i].node == node)
 			ask = q[i];
 	return ask;
+}
+
+/* Nodes 0 and 1 are asked to confirm a claim, at *t. Each is asked once more on
+ * its other connection before it answers; then it is held. Returns the copy to
+ * node 0, whose answer may lose the lock before anything runs. */
+static struct ask held_and_asked(int64_t *t)
+{
+	struct ask claim[2], copy;
+
+	asks(*t);
+	for (int node = 0; node < 2; node++)
+		claim[node] = question_to(node);
+	*t = next(*t);
+	copy = question_to(0);
+	for (int node = 0; node < 2; node++)
+		reply(&claim[node], SAID_YES, l.fence, *t);
+	is_int(l.state, LEASE_HELD, "held");
+	is_int(copy.verb, VERB_CONFIRM, "and one more answer is to come");
+	return copy;
+}
+
+/* The same from the start. *slow: the question to node 2. */
+static struct ask begin_held_and_asked(int64_t *t, struct ask *slow)
+{
+	begin(3, T, FOREVER);
+	asks(0);
+	*slow = question_to(2);
+	reply(&q[0], SAID_GRANTED, 100, 1);
+	reply(&q[1], SAID_GRANTED, 103, 1);
+	*t = 1;
+	return held_and_asked(t);
 }
 
 /* ---- one grant, and what it is worth ---- */
@@ -482,6 +522,7 @@ static void told_to_stop(const struct ask *a, enum said said, int64_t stop_ms,
 static void test_stop(void)
 {
 	int64_t t, first;
+	struct ask copy, slow;
 
 	hold(1, T, 1);
 	is_int(l.stop_by.ms, NEVER.ms, "nobody asks us to stop");
@@ -508,10 +549,9 @@ static void test_stop(void)
 	is_int(between(ms(0), l.stop_by), between(ms(0), q[1].sent) + 3200,
 	       "of three nodes one is enough");
 
-	hold(1, T, 1);
-	t = next(1);
-	told_to_stop(&q[0], SAID_NO, 0, t + 1);
-	is_int(l.state, LEASE_LOST, "taken away");
+	copy = begin_held_and_asked(&t, &slow);
+	told_to_stop(&copy, SAID_NO, 0, t + 1);
+	is_int(l.state, LEASE_LOST, "taken away before anything runs");
 	ok(!before(ms(t + 1), l.stop_by), "and by whom is known");
 	lease_again(&l, ms(t + 2));
 	is_int(l.stop_by.ms, NEVER.ms, "the next time nobody asks");
@@ -1311,6 +1351,9 @@ static void test_slots_apart(void)
 
 static void test_lost(void)
 {
+	struct ask copy, slow;
+	int64_t t;
+
 	hold(1, T, 1);
 	next(1);
 	reply(&q[0], SAID_NO, 105, 5001);
@@ -1321,12 +1364,13 @@ static void test_lost(void)
 	is_int(asks(60001), 0, "there is nothing to give back");
 	is_int(l.state, LEASE_OVER, "so that is the end");
 
-	hold(1, T, 1);
-	next(1);
-	reply(&q[0], SAID_NO, 105, 5001);
-	lease_again(&l, ms(5001));
-	is_int(asks(5001), 1, "lost, and asked for again");
-	is_int(q[0].seen, 0, "without the counter of what is lost");
+	copy = begin_held_and_asked(&t, &slow);
+	reply(&copy, SAID_NO, 105, t);
+	is_int(l.state, LEASE_LOST, "lost before anything runs");
+	lease_again(&l, ms(t));
+	asks(t);
+	is_int(question_to(0).verb, VERB_ACQUIRE, "asked for again");
+	is_int(question_to(0).seen, 0, "without the counter of what is lost");
 
 	for (int nodes = 3; nodes <= 5; nodes += 2) {
 		int spare = nodes - lease_quorum(nodes);
@@ -2178,10 +2222,11 @@ static void test_replaces(void)
 	ok(l.stop_by.ms == NEVER.ms, "is not to stop any more");
 }
 
+static int64_t waited_us; /* of stood_back(): since the first answer */
+
 /* Node 0 gave us that ticket, the others 700. Node 1 is ours for a moment: at
  * once, or from the second round on. Its line and that of node 0 may have
  * different clients in front. Returns how far we stand back on a node then. */
-static int64_t waited_us; /* since the first answer */
 static int64_t stood_back(int64_t ticket, bool at_once, bool supersede,
 			  int node)
 {
@@ -2245,8 +2290,9 @@ static void test_taken_since(void)
 	is_int(count(VERB_RELEASE, 1, -1), 0, "it is not ours to give back");
 }
 
-/* Each node grants the first slot that is free there. */
-static void test_slots(void)
+/* Each node grants the first slot that is free there, and node 0 the other one
+ * when it is asked for that, with this fence. */
+static int64_t granted_alike(int64_t fence)
 {
 	int64_t t;
 
@@ -2277,20 +2323,27 @@ static void test_slots(void)
 		else if (q[k].node == 2)
 			held_by(&q[k], 8, 600, 5000, t + 1);
 		else
-			granted_by(&q[k], 0, 1, t + 1);
+			granted_in(&q[k], 1, q[k].node ? 100 : fence, t + 1);
+	return t + 1;
+}
+
+static void test_slots(void)
+{
+	int64_t t = granted_alike(100);
+	struct ask copy;
+
 	is_int(l.state, LEASE_HELD, "a quorum of one slot: held");
 	is_int(l.slot, 1, "that one");
 	lease_use(&l);
-	t = next(t + 1);
+	t = next(t);
 	is_int(question_to(2).slot, 1, "for which the third is asked as well");
-	for (int k = 0; k < n_q; k++)
-		reply(&q[k], SAID_NO, 105, t + 1);
-	t = next(t + 1);
-	for (int k = 0; k < n_q; k++)
-		reply(&q[k], SAID_NO, 105, t + 1);
-	is_int(l.state, LEASE_LOST, "lost");
-	lease_again(&l, ms(t + 2));
-	asks(t + 2);
+
+	t = granted_alike(103);
+	copy = held_and_asked(&t);
+	reply(&copy, SAID_NO, 105, t);
+	is_int(l.state, LEASE_LOST, "lost before anything runs");
+	lease_again(&l, ms(t));
+	asks(t);
 	is_int(count(VERB_ACQUIRE, 0, -1), 1, "asked for again");
 	is_int(question_to(0).acquire.only, 0, "in any slot");
 }
@@ -2521,8 +2574,9 @@ static void test_granted_when_lost(void)
 static void test_again(void)
 {
 	int64_t t;
-	struct ask slow = lost_by_two(&t);
+	struct ask slow, copy = begin_held_and_asked(&t, &slow);
 
+	reply(&copy, SAID_NO, 105, t);
 	lease_again(&l, ms(t + 1));
 	reply(&slow, SAID_GRANTED, 100, t + 1);
 	ok(node_is_ours(&l.node[2]), "asked for again: a late grant counts");
