@@ -8,7 +8,7 @@
       --seconds N   start no new one after so long
       --turn N      begin at another place: for a sample by turns
       --only TEXT   only those whose "FILE:LINE  FROM  ->  TO" has this text
-      --most N      a sample of so many, of which the equal ones are left out
+      --most N      a sample of N, less those in tests/mutants-equal
       --no-bats     only what takes seconds: the simulator and the unit tests
       --quick       only what takes less: the tables of tests/unit and tests/sim, and the
                     comparison with the short cut

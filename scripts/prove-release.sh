@@ -37,9 +37,9 @@ FAULTS_HOLDS=$FAULTS_HOLDS SOAK_SECONDS=$SOAK_SECONDS"
 # NAME MINUTES TARGET [READS...]: the time limit, the target of ./bootstrap whose
 # packages the leg needs, and all that it reads, if that is little: its result stands
 # for every commit in which that is the same. (Else: all but the report.)
-compared='src/base src/lock src/lua src/net scripts/embed-lua.sh tests/sim :!tests/sim/rules'
+compared='src/base src/lock src/lua src/net tests/sim :!tests/sim/rules'
 simulated="$compared :!tests/sim/compare.c"
-runs='src scripts/embed-lua.sh :!src/cli/show :!src/cli/query.c :!src/cli/query.h' # of a command, not looks
+runs='src :!src/cli/show :!src/cli/query.c :!src/cli/query.h' # of a command, not looks
 legs="
 lint                  30   lint
 strict-1              30   check
@@ -59,9 +59,9 @@ hiredis1              30   check-hiredis1
 asan                 180   check-asan
 tsan                 240   check-tsan
 valgrind              90   check-valgrind
-hostile              120   check-hostile    src scripts/embed-lua.sh tests/hostile
-fuzz                 120   fuzz             src scripts/embed-lua.sh tests/fuzz
-faults               180   check-faults     src scripts/embed-lua.sh tests/lib tests/faults.bats
+hostile              120   check-hostile    src tests/hostile
+fuzz                 120   fuzz             src tests/fuzz
+faults               180   check-faults     src tests/lib tests/faults.bats
 soak                 150   check            $runs tests/lib tests/soak
 upgrade               30   check-upgrade
 versions-redis-6.0    60   check-versions
@@ -302,7 +302,7 @@ taken_over() { # NAME READS...
 	for other in "$results"/*; do
 		grep -qs '^passed' "$other/$name.done" || continue
 		git diff --quiet "${other##*/}" "$commit" -- \
-			"$@" configure.ac Makefile.am 2>/dev/null || continue
+			"$@" configure.ac Makefile.am scripts/embed-lua.sh 2>/dev/null || continue
 		short=$(git rev-parse --short "${other##*/}")
 		sed "/ (at [0-9a-f]*)\$/!s/\$/ (at $short)/" "$other/$name.done" >"$state/$name.done"
 		cp "$other/$name".[ls]* "$state" 2>/dev/null # log, skipped

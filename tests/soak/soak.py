@@ -37,7 +37,7 @@ class Server:
         self.process = subprocess.Popen(
             ["redis-server", "--port", "0", "--unixsocket", self.socket,
              "--save", "", "--dir", os.path.dirname(place),
-             # 128 slow requests of a busy machine are 180 kB
+             # on a busy machine the log of slow requests grows to 180 kB
              "--slowlog-max-len", "0"],
             stdout=subprocess.DEVNULL)
         wait_until(lambda: self.ask("ping") == "PONG")

@@ -2577,6 +2577,7 @@ static void test_again(void)
 	struct ask slow, copy = begin_held_and_asked(&t, &slow);
 
 	reply(&copy, SAID_NO, 105, t);
+	is_int(l.state, LEASE_LOST, "lost");
 	lease_again(&l, ms(t + 1));
 	reply(&slow, SAID_GRANTED, 100, t + 1);
 	ok(node_is_ours(&l.node[2]), "asked for again: a late grant counts");
