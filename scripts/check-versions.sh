@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # check-versions.sh [SUITE...]: runs the tests in parallel against the servers in
-# VERSIONS (see servers.sh). Prints a table; the status is 1 if a test failed that is
-# not in tests/expected-faults, or passed that is. The output of each suite is in
-# build-versions/VERSION.
+# VERSIONS (see servers.sh). Prints what failed tests say, and a table; the status is 1
+# if a test failed that is not in tests/expected-faults, or passed that is. The output
+# of each suite is in build-versions/VERSION until the next run.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 versions=${VERSIONS:-valkey-8.0 redis-6.0 redict-7.3 valkey-8.1 redis-8.0 redis-8.0.6 valkey-9.1}
@@ -93,7 +93,9 @@ awk -v versions="$versions" -v suites="$suites" '
 			wrong("failed", name)
 		else
 			count("passed")
+		telling = /^not / && !marked
 	}
+	/^#/ && telling
 	END {
 		finish()
 		columns = split(versions, column)
