@@ -357,17 +357,8 @@ promoted_without() { # MS: how long it is held
 	wait_until contains "$T/err" 'waiting.*: held by'
 	# the next look, within 250 ms, finds nobody, and is answered when we are
 	# stopped
-	helper cli a eval "redis.call('del', 'job')
-		-- from 7.2 on time stands still in a script
-		local os = rawget(_G, 'os')
-		local function ms()
-			if os and os.clock then return os.clock() * 1000 end
-			local t = redis.call('time')
-			return t[1] * 1000 + t[2] / 1000
-		end
-		local till = ms() + 800
-		while ms() < till do end" 0
-	sleep 0.6
+	printf '%s\n' multi 'del job' 'client pause 1000' exec | cli a >/dev/null
+	sleep 0.3
 	kill -STOP "$holder"
 	wait_until stopped "$holder"
 	wait_until set_on a job
