@@ -798,7 +798,7 @@ step() { node_step b "$1"; }
 
 @test "a server clock set past the lease: the lock is set again in one renewal" {
 	clock_b
-	hold open
+	hold open -t 3s # it is looked at before the next renewal
 	step 3600000
 	unset_on b job
 	wait_until set_on b job
@@ -847,7 +847,7 @@ step() { node_step b "$1"; }
 
 @test "a server clock set back: a renewal corrects the lease, a release frees it" {
 	clock_b
-	hold open
+	hold open -t 3s
 	step -7200000
 	at_least "$(cli b pttl job)" 7000000
 	wait_until pinned
@@ -859,7 +859,7 @@ pinned() {
 	local left
 
 	left=$(cli b pttl job)
-	[ "$left" -ge 0 ] && [ "$left" -le 1000 ]
+	[ "$left" -ge 0 ] && [ "$left" -le 3000 ]
 }
 
 @test "a server clock set back to before its start: the restart guard still holds" {
