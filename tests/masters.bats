@@ -581,9 +581,10 @@ waits_for_gun() { # N: its shell has begun to wait
 	run -0 redlock -k job -t 1s -- sh -c '
 		"$0" -n -k job -- sh -c "
 			echo \$REDLOCK_FENCE; linger until $1/end
-			echo ended" >"$1/inner" 2>"$1/err" 3>&- &
+			echo ended" >"$1/inner" 2>&1 3>&- &
 		while ! [ -s "$1/inner" ]; do sleep 0.05; done
 		echo $REDLOCK_FENCE' "$REDLOCK" "$T"
+	cat "$T/inner"
 	[ "$(cat "$T/inner")" = "${lines[0]}" ]
 	fails 75 'not acquired' redlock -n -k job -- touch "$T/ran"
 	have 3

@@ -367,7 +367,7 @@ replicas_have() { # COMMAND...
 @test "a lock that the new master granted to another: the command is killed, status 125" {
 	group_start g
 	url=$(group_url g)
-	hold 60000 -t 30s # a vote that nobody wins costs 5 s
+	hold 60000 -t 10s
 	wait_until replicated
 	replicas_have set job theirs px 60000
 	node_kill g1

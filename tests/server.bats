@@ -1255,8 +1255,10 @@ stored() { # [PATTERN]
 	cli a eval "
 		local all = {}
 		for _, key in ipairs(redis.call('keys', ARGV[1])) do
-			local what = redis.call('dump', key)
-			if redis.call('type', key).ok == 'hash' then
+			local what
+			if redis.call('type', key).ok ~= 'hash' then
+				what = redis.call('dump', key)
+			else
 				local flat, fields = redis.call('hgetall', key), {}
 				for i = 1, #flat, 2 do
 					fields[#fields + 1] = flat[i] .. '=' .. flat[i + 1]
