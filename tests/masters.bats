@@ -197,9 +197,6 @@ fence_on() { # NAME: at least the holder's
 	let_go
 }
 
-reads_on() { # NODE N: that node has N readers
-	[ "$(cli "$1" hkeys 'job:redlock:{job}:state' | grep -c '^hold:')" = "$2" ]
-}
 @test "readers are repaired on a node that was down, and survive another's death" {
 	several 3
 	node_kill c
@@ -208,7 +205,7 @@ reads_on() { # NODE N: that node has N readers
 	stay r2 -k job -s
 	on r2
 	node_start c
-	wait_until reads_on c 2
+	wait_until has_holds c 2
 	# each counts there: another node may go now
 	node_kill a
 	fails 75 'held by' redlock -v -n -k job -t 1s --node-timeout 900ms -- touch "$T/ran"
@@ -272,7 +269,7 @@ on_each() { # WORD...: so the shell says it to all servers
 	pid[in]=$!
 	on in
 	node_start c
-	wait_until reads_on c 2
+	wait_until has_holds c 2
 	node_kill a
 	sleep 1.9
 	go in

@@ -144,6 +144,18 @@ load lib/kinds
 	wait_until lock_is_free
 }
 
+@test "nesting: an inner run that waits leaves the line when the outer one is killed" {
+	writer w
+	running w
+	start -k outer -t 60s -- "$REDLOCK" -u "$url" -k job -t 60s -w 60s -- true
+	wait_until in_line 1
+	kill -KILL "$tool"
+	wait_until in_line 0
+	wait_until free outer
+	let_go w
+	ended w
+}
+
 @test "nesting: the inner lock is lost with the outer one: both commands are killed" {
 	: >"$T/stay.in"
 	helper "$REDLOCK" -u "$url" -k job -t 1s -- sh -c "

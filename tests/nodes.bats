@@ -254,13 +254,18 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 }
 
 @test "an inner run that outlives the outer one keeps the lock, with one server dead" {
+	local n
+
 	several 3
 	helper "$REDLOCK" -u "$url" -k job -t 1s -- sh -c '
-		"$0" -k job -t 1s -- witness "$1" --hold 1500 --started "$1/started" &
-		while [ ! -e "$1/started" ]; do :; done' "$REDLOCK" "$T" 2>"$T/err"
+		"$0" -k job -t 1s -- witness "$1" --hold 2500 --started "$1/started" &
+		while [ ! -e "$1/enough" ]; do sleep 0.01; done' "$REDLOCK" "$T" 2>"$T/err"
 	holder=$!
+	# a majority is enough to start, but not if one of it is killed
+	for n in "${names[@]}"; do wait_until has_holds "$n" 2; done
 	wait_until exists "$T/started"
 	node_kill c
+	: >"$T/enough"
 	ends_with 0
 	run -75 redlock -n -k job -- touch "$T/ran"
 	wait_until have 0

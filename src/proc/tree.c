@@ -229,10 +229,12 @@ static bool has_ended(pid_t pid)
 	       errno == ENOENT && is_dying(pid);
 }
 
-/* A guard leads a session of its own. */
+/* Not told by its session: it has none of its own while its run waits for the
+ * lock, or is just starting the command. (Until exec, the command looks like a
+ * guard as well. Then its guard ends it, or the kernel: see die_at_word().) */
 static bool is_guard(pid_t pid)
 {
-	return getsid(pid) == pid && is_ours(pid, "lockguard\n");
+	return is_ours(pid, "lockguard\n");
 }
 
 static void meet(pid_t pid, struct sweep *s)

@@ -63,6 +63,9 @@ have() { # N: N servers have the lock
 	read -ra has <<<"$(holding job)"
 	[ ${#has[@]} = "$1" ]
 }
+has_holds() { # NODE N: of readers, or of a run and those inside
+	[ "$(cli "$1" hkeys 'job:redlock:{job}:state' | grep -c '^hold:')" = "$2" ]
+}
 # N: the same, all for the same client
 hold_alike() { # N
 	local first= is n=0 up
