@@ -553,7 +553,7 @@ clocks() { # BOOT REAL, in ms
 	preloading clockshim.so
 	clocks 0 0
 	CLOCKSHIM=$T/clock LD_PRELOAD=$(shim clockshim.so) \
-		start -k job -t 2s -- witness "$T" --started w --hold 600
+		start -k job -t 5s -- witness "$T" --started w --hold 600
 	wait_until contains "$T/w" '^[0-9]'
 	clocks 0 90000000
 	cli a set other x px 300

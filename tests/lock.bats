@@ -148,7 +148,7 @@ told_twice() { told "$1" && [ "$(wc -l <"$T/told")" = 2 ]; }
 }
 start_hold_by_hand() {
 	rm -f "$T/token"
-	launch --default all "$REDLOCK" lock --hold -t 1s job >"$T/token" \
+	launch --default all "$REDLOCK" lock --hold -t 3s job >"$T/token" \
 		2>"$T/err" 3>&- &
 	tool=$!
 	helpers="$helpers $tool"
@@ -177,7 +177,7 @@ start_hold_by_hand() {
 hold_at_pipes() { # [COMMAND THAT STARTS IT]...
 	rm -f "$T/in" "$T/out"
 	mkfifo "$T/in" "$T/out"
-	"$@" "$REDLOCK" lock --hold -t 1s job <"$T/in" >"$T/out" 2>"$T/err" 3>&- &
+	"$@" "$REDLOCK" lock --hold -t 3s job <"$T/in" >"$T/out" 2>"$T/err" 3>&- &
 	tool=$!
 	helpers="$helpers $tool"
 	exec 7>"$T/in" 8<"$T/out"
@@ -361,7 +361,7 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 @test "x=\$(redlock lock --keep-for) returns at once: the keeper holds no descriptor" {
 	target
 	exec 7>"$T/seven"
-	token=$(timeout 10 "$REDLOCK" lock -t 2s --keep-for "$kept" job 2>"$T/err")
+	token=$(timeout 10 "$REDLOCK" lock -t 5s --keep-for "$kept" job 2>"$T/err")
 	both=$(timeout 10 "$REDLOCK" lock -n --keep-for "$kept" b 2>&1)
 	exec 7>&-
 	[ "$token" = "$(value)" ]
@@ -445,7 +445,7 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 		redlock, url = sys.argv[1:]
 		signal.alarm(60)
 		p = subprocess.Popen(['sh', '-c', """
-		    eval "$("$0" lock job -u "$1" -t 1s --on-lost none --export \
+		    eval "$("$0" lock job -u "$1" -t 3s --on-lost none --export \
 		        --keep-for $$ || echo exit $?)"
 		    redis-cli -s "${1#unix://}" set job other px 60000 >/dev/null
 		    read line
@@ -691,7 +691,7 @@ killed_keeper() { # redlock|guard|child
 
 @test "a lock that somebody else has taken: the process is told at once" {
 	target TERM
-	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null 2>"$T/err"
+	"$REDLOCK" lock -t 3s --keep-for "$kept" job >/dev/null 2>"$T/err"
 	cli a set job other px 60000
 	wait_until told TERM
 	keeper_ends "$kept" # it kills first and speaks afterwards
@@ -876,9 +876,9 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 
 @test "a keeper that a command starts is not a process left behind" {
 	for how in leave wait kill; do
-		run -0 --separate-stderr timeout 20 "$REDLOCK" -k outer -t 2s \
+		run -0 --separate-stderr timeout 20 "$REDLOCK" -k outer -t 5s \
 			--orphans "$how" -- sh -c '
-			eval "$("$REDLOCK" lock -t 2s --keep-for "$0" --export job)"
+			eval "$("$REDLOCK" lock -t 5s --keep-for "$0" --export job)"
 			echo done' $$
 		[ "$output" = done ]
 		[ -z "$stderr" ]
@@ -886,8 +886,8 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 		"$REDLOCK" unlock --token "$(value)" job
 		keeper_ends $$
 	done
-	run -0 --separate-stderr "$REDLOCK" -k outer -t 2s -- sh -c '
-		eval "$("$REDLOCK" lock -t 2s --keep-for $$ --export job)"
+	run -0 --separate-stderr "$REDLOCK" -k outer -t 5s -- sh -c '
+		eval "$("$REDLOCK" lock -t 5s --keep-for $$ --export job)"
 		sleep 60 >/dev/null 2>&1 &
 		echo $! >"$T/sleeper"' 3>&-
 	[[ $stderr = *"left processes running"* ]]
@@ -911,7 +911,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 		rm -f "$T/there" "$T/told"
 		target TERM
 		# shellcheck disable=SC2086 # words
-		token=$("$REDLOCK" lock $how -t 1s --keep-for "$kept" job 2>"$T/err")
+		token=$("$REDLOCK" lock $how -t 3s --keep-for "$kept" job 2>"$T/err")
 		"$REDLOCK" unlock --token "$token" job
 		free job
 		keeper_ends "$kept"

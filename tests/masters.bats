@@ -575,7 +575,7 @@ waits_for_gun() { # N: its shell has begun to wait
 
 @test "a nested run on three servers joins, outlives the outer one, and releases last" {
 	several 3
-	run -0 redlock -k job -t 1s -- sh -c '
+	run -0 --separate-stderr redlock -k job -t 1s -- sh -c '
 		"$0" -n -k job -- sh -c "
 			echo \$REDLOCK_FENCE; linger until $1/end
 			echo ended" >"$1/inner" 2>&1 3>&- &

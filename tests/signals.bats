@@ -640,7 +640,7 @@ until_stopped() {
 
 @test "a command that stops where no shell could continue it keeps its lease" {
 	may_need_another_try "renewals within 1 s"
-	run -0 setsid -w sh -c "'$REDLOCK' -u '$url' -k job -t 1s -- \
+	run -0 --separate-stderr setsid -w sh -c "'$REDLOCK' -u '$url' -k job -t 1s -- \
 		sh -c 'echo \$\$ >$T/w.new; mv $T/w.new $T/w; kill -STOP \$\$; echo goes on' &
 		until [ -e $T/w ]; do sleep 0.02; done
 		until grep -q ^State:.T /proc/\$(cat $T/w)/status; do sleep 0.02; done

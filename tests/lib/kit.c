@@ -470,7 +470,7 @@ static int processes(const char *mark, FILE *out)
 			continue;
 		length = slurp(dirfd(dir), pid, "cmdline", text, sizeof(text));
 		for (size_t i = 0; i < length; i++)
-			if (!text[i])
+			if (!text[i] || text[i] == '\n')
 				text[i] = ' ';
 		(void)fprintf(out, "%s %s\n", pid, text);
 		n++;
