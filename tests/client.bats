@@ -276,6 +276,29 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	[ "$(holds)" = 0 ]
 }
 
+@test "an inner run's exec hangs, and its redlock cannot exit: the command dies at once" {
+	local inner fd mode kept
+
+	preloading inject.so
+	start -k outer -t 60s -- env LD_PRELOAD="$(shim inject.so)" INJECT=execvpe:1:0 \
+		INJECT_MARK="$T/hit" "$REDLOCK" -u "$url" -k job -t 2s -- \
+		touch "$T/ran"
+	wait_until exists "$T/hit"
+	inner=$(pgrep -x redlock -P "$(guard_of "$tool")")
+	# its guard does not hear of its end while somebody else has its pipes open
+	for fd in "/proc/$inner/fd/"*; do
+		[[ $(readlink "$fd") = pipe:* ]] || continue
+		mode=$(awk '/^flags/ { print $2 % 10 }' "${fd/fd/fdinfo}")
+		[ "$mode" != 1 ] || exec {kept}>"$fd"
+	done
+	kill -KILL "$tool"
+	wait_until gone "$inner"
+	rm "$T/hit"
+	wait_until no_process_left
+	[ ! -e "$T/ran" ]
+	wait_until lock_is_free # its guard was killed, too
+}
+
 @test "a guard killed between the command's birth and its exec: the command dies" {
 	preloading inject.so
 	# the command's process asks for its parent once it has its death signal

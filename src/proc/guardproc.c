@@ -36,6 +36,8 @@ static void on_signal(int sig)
 static void become_command(const struct order *o, const struct wire *w,
 			   pid_t guard)
 {
+	/* not a guard any more: those are spared (tree_kill()) */
+	(void)prctl(PR_SET_NAME, "lockcommand", 0, 0, 0);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != guard)
 		_exit(127);
@@ -80,7 +82,6 @@ static void title_of(const char *what, pid_t tool)
 	title_set(what, number);
 }
 
-/* A copy of the guard that must not be taken for the guard. */
 static pid_t start_instead(const struct order *o, const struct wire *w)
 {
 	pid_t guard = getpid(), pid = fork();
@@ -91,9 +92,9 @@ static pid_t start_instead(const struct order *o, const struct wire *w)
 	close(w->life);
 	close(w->report);
 	close(w->alarm);
+	become_command(o, w, guard);
 	(void)prctl(PR_SET_NAME, KEEPER, 0, 0, 0);
 	title_of(KEEPER, w->tool);
-	become_command(o, w, guard);
 	_exit(o->instead(o->arg));
 }
 

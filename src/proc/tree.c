@@ -229,9 +229,8 @@ static bool has_ended(pid_t pid)
 	       errno == ENOENT && is_dying(pid);
 }
 
-/* Not told by its session: it has none of its own while its run waits for the
- * lock, or is just starting the command. (Until exec, the command looks like a
- * guard as well. Then its guard ends it, or the kernel: see die_at_word().) */
+/* Its session does not tell: it has none of its own while its run waits for the
+ * lock, or is just starting the command. */
 static bool is_guard(pid_t pid)
 {
 	return is_ours(pid, "lockguard\n");

@@ -426,8 +426,9 @@ static size_t slurp(int proc, const char *pid, const char *what, char *text,
 static int is_watched(int proc, const char *pid)
 {
 	static const char *const names[] = {
-		"redlock", "lockguard", "lockgroup", "lockinit", "lockkeeper",
-		"witness", "linger",    "sleep",     "sh"};
+		"redlock",   "lockguard", "lockcommand", "lockkeeper",
+		"lockgroup", "lockinit",  "witness",     "linger",
+		"sleep",     "sh"};
 	char name[64];
 
 	if (!slurp(proc, pid, "comm", name, sizeof(name)))
