@@ -313,7 +313,7 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 		SH
 		echo "$sh: $output, $stderr"
 		[ "$output" = $'nested\njob 0' ]
-		[ -z "$stderr" ]
+		nothing_said - <<<"$stderr"
 		wait_until free job
 	done
 }

@@ -825,7 +825,7 @@ every_verb() {
 	hold 900
 	ends_with 0
 	[ "$(did accept)" = 1 ]
-	[ "$(cat "$T/err")" = "" ]
+	nothing_said "$T/err"
 }
 
 @test "connections cut between renewals: opened again, nothing is lost" {

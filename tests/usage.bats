@@ -405,7 +405,7 @@ $token\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 }
 
 @test "status 125 when the lease is lost while the command runs" {
-	helper "$REDLOCK" -u "$url" -k job -t 2s --result-file "$T/result" \
+	helper "$REDLOCK" -u "$url" -k job -t 4s --result-file "$T/result" \
 		-- sh -c 'trap "" TERM; sleep 60; true' 2>"$T/err"
 	local pid=$!
 	wait_until held job

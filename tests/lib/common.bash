@@ -72,7 +72,8 @@ common_end() {
 	for n in $shared_nodes; do shared node_thaw "$n" 2>/dev/null || true; done
 	# helpers of a failed test first, so that the asserts see redlock's own
 	kill_helpers
-	# but that a process was killed while it was looked through for leaks
+	# (that a process was killed while it was looked through for leaks is no
+	# finding)
 	[ -z "${SANITIZED-}" ] || grep -hvE \
 		'^==[0-9]+==Unable to get registers from thread [0-9]+\.$' "$T"/found.* \
 		>>"$T/errors" 2>/dev/null || true
