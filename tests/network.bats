@@ -690,7 +690,7 @@ every_verb() {
 	local at=("${within[@]}" "$REDLOCK" "$@" --node-timeout 200ms) token verb
 
 	"${at[@]}" -q -k job -w 5 -- true
-	[ "${SANITIZED-}" != asan ] || skip "ASan may hang after a fork beside a thread"
+	[ -z "${SANITIZED-}" ] || skip "a sanitizer may hang after a fork beside a thread"
 	token=$("${at[@]}" -q lock -t 1m job)
 	"${at[@]}" extend --token "$token" job
 	for verb in 'inspect job' 'inspect job --max-age 1h' list 'history job' \
