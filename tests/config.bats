@@ -524,7 +524,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	file < <(printf 'ttl = 1m\nconflict-exit-code = 3\n')
 	export REDLOCK_TTL=2m REDLOCK_NO_WAIT=yes REDLOCK_REASON='a b' REDLOCK_WAIT=
 	start_hold 20000 -t 2m
-	wait_until held job
+	wait_until exists "$T/started"
 	run -3 --separate-stderr "$REDLOCK" -u "$url" -k job -- true
 	[[ $stderr = 'redlock: job: not acquired: held by '*', witness: a b; see'* ]]
 	kill -KILL "$(cat "$T/started")"

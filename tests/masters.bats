@@ -583,7 +583,7 @@ waits_for_gun() { # N: its shell has begun to wait
 		echo $REDLOCK_FENCE' "$REDLOCK" "$T"
 	[ "$(cat "$T/inner")" = "${lines[0]}" ]
 	fails 75 'not acquired' redlock -n -k job -- touch "$T/ran"
-	have 3
+	wait_until have 3
 	: >"$T/end"
 	wait_until contains "$T/inner" ended
 	wait_until have 0
@@ -593,7 +593,7 @@ waits_for_gun() { # N: its shell has begun to wait
 	several 3
 	began=$(now_ms)
 	redlock -k job -t 1s --min-hold 500ms -- witness "$T"
-	have 3
+	at_least "$(holding job | wc -w)" 2
 	below "$(($(now_ms) - began))" 500
 	redlock -q -k job -w 5s -- witness "$T"
 	at_least "$(($(now_ms) - began))" 500

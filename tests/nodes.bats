@@ -488,11 +488,7 @@ know of the latest changes: name the master"* ]] || return 1
 
 @test "extend and unlock of what is left on one of three servers say so" {
 	several 3
-	token=$(redlock -q lock -t 1m job)
-	wait_until have 3
-	for n in b c; do
-		"$REDLOCK" -u "unix://$T/$n.sock" unlock --token "$token" job
-	done
+	token=$("$REDLOCK" -q -u "unix://$T/a.sock" lock -t 1m job)
 	run -75 redlock extend --token "$token" job
 	[[ $output = *": not extended: it was held on only 1 of 3 servers" ]]
 	run -75 redlock unlock --token "$token" job
