@@ -157,7 +157,7 @@ assert '"$1"', d' >/dev/null
 
 @test "8000 readers of a lock are asked to stop, and then it is taken from all" {
 	readers 8000
-	verb 0 force-release docs --confirm docs --grace 500ms
+	verb 0 force-release docs --confirm docs --grace 500ms --node-timeout 10s
 	[[ $stderr == *'and 7800 more'*'asked all 8000 holders to stop'*'the lock was taken away'* ]]
 	free docs
 	word() { cli a lindex "docs:redlock:{docs}:grant:tok-$1" -1; }
