@@ -82,7 +82,7 @@ class Soak:
         self.urls = [w for s in self.servers for w in ("-u", "unix://" + s.socket)]
         self.running = {}
         self.statuses = {}
-        self.looks = []  # seconds since the start, kB of the servers, kB of the clients
+        self.looks = []  # kB of the servers, kB of the clients; 120 and one at the end
         for i in range(args.keys):
             os.mkdir(f"{place}/k{i}")
         self.lasting = [self.redlock("-k", "kept", "-t", "30s", "--", "sleep", "1000000")]
@@ -120,9 +120,8 @@ class Soak:
 
     def look(self):
         servers, clients = self.sizes()
-        now = time.monotonic() - self.began
-        self.looks.append((now, [kb for kb, _ in servers], clients))
-        print(f"{now:6.0f} s {sum(self.statuses.values()):8} runs, "
+        self.looks.append(([kb for kb, _ in servers], clients))
+        print(f"{time.monotonic() - self.began:6.0f} s {sum(self.statuses.values()):8} runs, "
               f"{len(self.running)} under way; servers "
               + " ".join(f"{kb} kB ({keys} keys)" for kb, keys in servers)
               + "; holder and waiter " + " ".join(map(str, clients)) + " kB", flush=True)
@@ -155,17 +154,13 @@ class Soak:
         self.look()
         self.took = time.monotonic() - began
 
-    def least(self, sixth, what):
-        """of the looks in that sixth of the time (the first is 0)"""
-        length = self.args.seconds / 6
-        looks = [look[what] for look in self.looks
-                 if sixth * length <= look[0] < (sixth + 1) * length]
-        return [min(kbs) for kbs in zip(*looks)]
+    def least(self, first, last, what):
+        return [min(kbs) for kbs in zip(*(look[what] for look in self.looks[first:last]))]
 
     def grown(self):
-        """what needs more memory than at first"""
-        servers = zip(self.least(1, 1), self.least(5, 1))
-        clients = zip(self.least(1, 2), self.least(5, 2))
+        """what needs more memory in the last sixth of the time than in the second"""
+        servers = zip(self.least(20, 40, 0), self.least(100, 120, 0))
+        clients = zip(self.least(20, 40, 1), self.least(100, 120, 1))
         return ([f"a server: {a} -> {b} kB" for a, b in servers if b > a * 1.05]
                 + [f"a client: {a} -> {b} kB" for a, b in clients if b > a + 64])
 
