@@ -441,7 +441,7 @@ unheard() {
 	local n
 
 	behind_proxies 3
-	# nobody has two of them: the waiter would give the third back at once
+	# nobody has two of them: otherwise the waiter would give the third back at once
 	for n in "${names[@]}"; do cli "$n" set job "foreign-$n" px 60000; done >/dev/null
 	helper "$REDLOCK" -u "$url" -k job -t 4s -- witness "$T" 2>"$T/err"
 	waiter=$!

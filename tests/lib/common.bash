@@ -84,7 +84,9 @@ common_end() {
 	}
 	[ -n "${BATS_TEST_COMPLETED-}" ] || {
 		failed=1
-		[ ! -s "$T/err" ] || sed 's/^/said: /' "$T/err"
+		for n in "$T"/err "$T"/err.*; do
+			[ ! -s "$n" ] || sed "s/^/${n##*/} said: /" "$n"
+		done
 	}
 	what_is_left || {
 		failed=1
