@@ -171,7 +171,7 @@ int session_ask(struct session *s, const struct words *request, const char *sha,
 
 /* ---- answers ---- */
 
-static const char *show(struct session_news *out)
+static const char *format_reply(struct session_news *out)
 {
 	return format_bytes(out->reply.at[0], out->reply.len[0], out->shown,
 			    sizeof(out->shown));
@@ -251,11 +251,11 @@ static enum session_got read_answer(struct session *s, enum conn_got got,
 	case CONN_REPLY:
 		return SESSION_REPLY;
 	case CONN_ERROR:
-		(void)show(out);
+		(void)format_reply(out);
 		return read_error(s, out);
 	case CONN_REFUSED:
 		if (!out->ran)
-			out->ran = error_begun(show(out));
+			out->ran = error_begun(format_reply(out));
 		explain(c->peer, c->why.text, out);
 		return SESSION_REFUSED;
 	case CONN_BROKEN:

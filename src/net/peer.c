@@ -8,7 +8,7 @@
 #include "net/place.h"
 
 /* Messages about a server that others led us to include its own address. */
-static void show(struct peer *p)
+static void set_name(struct peer *p)
 {
 	bool v6 = strchr(p->place.host, ':') != NULL;
 	const char *group =
@@ -28,7 +28,7 @@ void peer_init(struct peer *p, const struct endpoint *ep)
 		p->place = ep->at[0];
 	if (ep->kind == ENDPOINT_CLUSTER) {
 		p->next = 1;
-		show(p);
+		set_name(p);
 	}
 }
 
@@ -38,7 +38,7 @@ void peer_init_at(struct peer *p, const struct endpoint *cluster,
 	p->ep = cluster;
 	p->fixed = true;
 	p->place = *at;
-	show(p);
+	set_name(p);
 }
 
 static void go_to(struct peer *p, const struct place *to)
@@ -47,7 +47,7 @@ static void go_to(struct peer *p, const struct place *to)
 	p->address.n = 0;
 	p->try = 0;
 	p->moves++;
-	show(p);
+	set_name(p);
 }
 
 void peer_move(struct peer *p, const struct place *to)

@@ -83,10 +83,10 @@ struct order {
 	/* In the guard, before the command starts. Neither may allocate. The
 	 * guard and the command see what they change, redlock does not.
 	 * noted(): the tokens under which locks are asked for, so that
-	 * release() can release them. given(): completes envp with what was
+	 * release() can release them. fill_in(): completes envp with what was
 	 * granted. */
 	void (*noted)(void *, const struct grants *);
-	void (*given)(void *, const struct grants *);
+	void (*fill_in)(void *, const struct grants *);
 	/* In the guard, after redlock died and the tree is dead: releases the
 	 * locks. May allocate and wait. `ran`: the go had come, so a command
 	 * may have run. */

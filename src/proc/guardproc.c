@@ -434,7 +434,7 @@ void guard_main(const struct order *o, const struct wire *w)
 			o->release(o->arg, false);
 		return;
 	}
-	o->given(o->arg, &m.given);
+	o->fill_in(o->arg, &m.given);
 	if (!before(now(), m.start_by)) {
 		tell(o, w, GUARD_TOO_LATE, 0);
 		return;

@@ -39,7 +39,7 @@ static const struct order order = {.argv = argv,
 				   .signals = &signals,
 				   .if_killed = "",
 				   .noted = note,
-				   .given = note,
+				   .fill_in = note,
 				   .release = release};
 
 static void limit_fds(rlim_t most)

@@ -521,7 +521,7 @@ void job_run(struct job *j, struct hold_conf *conf, struct order *order)
 		order->own_pid[i] = j->variables.own_pid[i];
 	order->signals = &j->signals;
 	order->noted = take_tokens;
-	order->given = fill_in;
+	order->fill_in = fill_in;
 	order->release = inherit;
 	order->arg = j;
 	supervise(&j->locks, conf, order, &j->signals, &j->end);

@@ -17,8 +17,8 @@ struct telling {
 	int nodes;
 };
 
-__attribute__((format(printf, 2, 3))) static void found(const struct telling *t,
-							const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void
+problem(const struct telling *t, const char *fmt, ...)
 {
 	char text[500];
 	va_list ap;
@@ -35,31 +35,33 @@ static void look_at_holder(const struct view *v, const struct view_holder *h,
 	char left[32], ttl[32];
 
 	if (strcmp(h->type, "string") != 0)
-		found(t,
-		      "the key holds a %s, not a redlock lock; %s "
-		      "(force-release --foreign deletes it)",
-		      h->type,
-		      h->left_ms < 0 ? "a run ends with 78"
-				     : "waiters wait until it is gone");
+		problem(t,
+			"the key holds a %s, not a redlock lock; %s "
+			"(force-release --foreign deletes it)",
+			h->type,
+			h->left_ms < 0 ? "a run ends with 78"
+				       : "waiters wait until it is gone");
 	else if (h->how == HOLD_FOREIGN)
-		found(t, "no holder record: the lock is another program's, or "
-			 "was set by hand");
+		problem(t,
+			"no holder record: the lock is another program's, or "
+			"was set by hand");
 	if (h->left_ms < 0)
-		found(t, "no expiry: if its owner is gone, it stays forever; "
-			 "see force-release");
+		problem(t, "no expiry: if its owner is gone, it stays forever; "
+			   "see force-release");
 	else if (h->ttl_ms > 0 && h->how != HOLD_RESTS &&
 		 h->left_ms > h->ttl_ms + 1000)
-		found(t,
-		      "%s left of a lease of %s: the server's clock was set "
-		      "back, or the key was changed by hand",
-		      format_duration(h->left_ms, left, sizeof(left)),
-		      format_duration(h->ttl_ms, ttl, sizeof(ttl)));
+		problem(t,
+			"%s left of a lease of %s: the server's clock was set "
+			"back, or the key was changed by hand",
+			format_duration(h->left_ms, left, sizeof(left)),
+			format_duration(h->ttl_ms, ttl, sizeof(ttl)));
 	if (t->nodes > 1 && !view_quorum(v, h, t->nodes))
-		found(t,
-		      "token %s is on only %d of %d servers (%d needed): a run "
-		      "is starting or ending, or it died",
-		      h->token, __builtin_popcount(h->nodes), t->nodes,
-		      lease_quorum(t->nodes));
+		problem(t,
+			"token %s is on only %d of %d servers (%d needed): a "
+			"run "
+			"is starting or ending, or it died",
+			h->token, __builtin_popcount(h->nodes), t->nodes,
+			lease_quorum(t->nodes));
 }
 
 static void look_at_line(const struct view *v, const struct telling *t)
@@ -70,16 +72,16 @@ static void look_at_line(const struct view *v, const struct telling *t)
 	for (int i = 0; i < v->waiters; i++)
 		silent += v->waiter[i].silent_ms > SILENT_MS;
 	if (silent > 0)
-		found(t, "%d waiter%s silent for over 10s; skipped after 15s",
-		      silent, silent == 1 ? "" : "s");
+		problem(t, "%d waiter%s silent for over 10s; skipped after 15s",
+			silent, silent == 1 ? "" : "s");
 	if (v->shut_ms > 0)
-		found(t,
-		      "closed: nobody new gets it for %s, because data were "
-		      "lost or a server is new; force-release ends that",
-		      format_duration(v->shut_ms, left, sizeof(left)));
+		problem(t,
+			"closed: nobody new gets it for %s, because data were "
+			"lost or a server is new; force-release ends that",
+			format_duration(v->shut_ms, left, sizeof(left)));
 	else if (view_state(v, t->nodes) == VIEW_FREE && v->in_line > silent)
-		found(t, "free, but somebody waits: a grant was lost; the "
-			 "first in line asks again within 2s");
+		problem(t, "free, but somebody waits: a grant was lost; the "
+			   "first in line asks again within 2s");
 }
 
 int listed_holders(const struct view *v)
@@ -102,13 +104,14 @@ void find_problems(const struct query *query, const struct snapshot *s,
 		look_at_holder(v, &v->holder[i], &t);
 	look_at_line(v, &t);
 	if (v->damaged & DAMAGED_STATE)
-		found(&t, "its state is of another type, and tells nothing of "
-			  "holders; the next run replaces it");
+		problem(&t,
+			"its state is of another type, and tells nothing of "
+			"holders; the next run replaces it");
 	if (query_replica(query))
-		found(&t, "%s", query_replica(query)->text);
+		problem(&t, "%s", query_replica(query)->text);
 	for (int i = 0; i < t.nodes; i++)
 		if (s->why[i].kind != FAIL_NONE)
-			found(&t, "%s", s->why[i].text);
+			problem(&t, "%s", s->why[i].text);
 }
 
 /* What is printed, and where. */
