@@ -4,8 +4,8 @@
 
 Starts R short runs a second (200) on three servers for N seconds (7200), on K keys
 (50), so that some have to wait, beside one holder and one waiter that live as long.
-Prints 120 lines, one a minute: runs so far, and the memory of the servers and of these
-two.
+Prints 120 lines, one a minute, and one at the end: runs so far, and the memory of the
+servers and of these two.
 
 It stops, with status 1, once a run has ended with another status than 0, two runs have
 held one key at once, or a fence did not increase (the command of each is

@@ -58,8 +58,7 @@ static void look_at_holder(const struct view *v, const struct view_holder *h,
 	if (t->nodes > 1 && !view_quorum(v, h, t->nodes))
 		problem(t,
 			"token %s is on only %d of %d servers (%d needed): a "
-			"run "
-			"is starting or ending, or it died",
+			"run is starting or ending, or it died",
 			h->token, __builtin_popcount(h->nodes), t->nodes,
 			lease_quorum(t->nodes));
 }
